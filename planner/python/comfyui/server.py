@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import headroom_vae
-from headroom_vae.amounts import limit_bytes, memory_bytes
+from headroom_vae.amounts import memory_bytes
 
 SCRATCH_VARIABLE = "HEADROOM_COMFYUI_SCRATCH"
 
@@ -51,10 +52,24 @@ def _memory_bytes(device: str) -> int:
     return torch.cuda.mem_get_info(device)[1]
 
 
-def require_limit_of_machine(limit: str, device: str) -> None:
+def bytes_of_gib(limit_gib: float) -> int | str:
+    """The limit in bytes. "auto" for 0. Raises InputError."""
+    if not isinstance(limit_gib, (int, float)) or not 0 <= limit_gib < math.inf:
+        raise headroom_vae.InputError(f"limit_gib: expected GiB, or 0 for what is free, found {limit_gib!r}")
+    return max(1, int(limit_gib * (1 << 30))) if limit_gib > 0 else "auto"
+
+
+def gib_of_bytes(bytes_: int) -> float:
+    """Rounded up to what the node's widget shows."""
+    return math.ceil(1000 * bytes_ / (1 << 30)) / 1000
+
+
+def require_limit_of_machine(limit: int | str, device: str) -> None:
     """Raises InputError for a limit above the device's memory, because it would have no effect."""
     if limit == "auto":
         return
     most = _memory_bytes(device)
-    if limit_bytes(limit) > most:
-        raise headroom_vae.InputError(f"limit: expected at most the {most / (1 << 30):.1f} GiB of memory that {device} has, or auto, found {limit}")
+    if limit > most:
+        gib = 1 << 30
+        raise headroom_vae.InputError(
+            f"limit_gib: expected at most the {most / gib:.1f} GiB of memory that {device} has, or 0 for what is free, found {limit / gib:g}")

@@ -16,7 +16,6 @@ import json
 import os
 import sys
 import tempfile
-import types
 import unittest
 import warnings
 from pathlib import Path
@@ -288,19 +287,23 @@ class Decodes(AirCard):
         vae = comfyui_test.Nodes().vae()
         z = latent(2, 4, 9, 7)
         theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
-        asked = []
-        management = types.SimpleNamespace(free_memory=lambda bytes_, where: asked.append((bytes_, where)))
-        comfy = types.SimpleNamespace(model_management=management)
+        freed = sys.modules["comfy.model_management"].freed
+        freed.clear()
         node = comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
-        with mock.patch.dict(sys.modules, {"comfy": comfy, "comfy.model_management": management}):
-            for where in ("cpu", CARD):  # "cpu": ComfyUI has offloaded the weights
-                made = comfyui_test.comfy_vae(vae)
-                made.first_stage_model.to(where)
-                made.device, made.vae_dtype, made.memory_used_decode = CARD, torch.float32, lambda shape, dtype: 123
-                (ours,) = node.decode({"samples": z}, made, limit="32MiB")
-                self.assert_close(ours, theirs)
-        self.assertEqual(asked, [(123, CARD)] * 2)
-        self.assert_on_card(2)
+        for where in ("cpu", CARD):  # "cpu": ComfyUI has offloaded the weights
+            made = comfyui_test.comfy_vae(vae)
+            made.first_stage_model.to(where)
+            made.device, made.vae_dtype = CARD, torch.float32
+            ours, report = node.decode({"samples": z}, made, limit_gib=1 / 32)
+            self.assert_close(ours, theirs)
+            self.assertIn("on cuda", report)
+        self.assertEqual([where for _, where in freed], [CARD] * 2)
+        for bytes_, _ in freed:  # what the plan needs, and what ComfyUI keeps back
+            self.assertTrue(1 * MIB < bytes_ <= 33 * MIB, bytes_)
+        freed.clear()
+        node.decode({"samples": z}, made)  # what is free gives the fastest decode, so ComfyUI keeps its models
+        self.assertEqual(freed, [])
+        self.assert_on_card(3)
 
 
 def _all_memory() -> list[torch.Tensor]:

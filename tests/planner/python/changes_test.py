@@ -370,7 +370,7 @@ class Node(Case):
     """ComfyUI's VAEs have no config."""
 
     def decode(self, made, node=comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]):
-        return node().decode({"samples": self.z}, made, limit="64MiB")[0]
+        return node().decode({"samples": self.z}, made, limit_gib=1 / 16)[0]
 
     def test_changed_layers_are_refused_by_name(self):
         def attention(vae):

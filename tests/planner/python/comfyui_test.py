@@ -1,10 +1,10 @@
-"""Tests the ComfyUI nodes on a stand-in for comfy.sd.VAE, whose decoder has Stable Diffusion's original names. If HEADROOM_COMFYUI
-names a clone of ComfyUI, they also run on its own class."""
+"""Tests the ComfyUI nodes on a stand-in for comfy.sd.VAE. comfyui_families_test.py tries every family of decoders."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
+import math
 import os
 import pathlib
 import sys
@@ -13,6 +13,7 @@ import types
 import unittest
 from unittest import mock
 
+import comfyui_stand_in
 import headroom_vae
 import tiny
 import torch
@@ -20,6 +21,7 @@ from headroom_vae import device
 from headroom_vae.checkpoints import model_of_tensors
 from headroom_vae.module import ModuleDecoder
 
+comfyui_stand_in.install()
 NODES = pathlib.Path(__file__).parents[3] / "planner" / "python" / "comfyui" / "__init__.py"
 
 
@@ -118,7 +120,7 @@ def comfy_vae(vae, renamed=None):
 
 
 def decoded_by_node(vae, latent, **options):
-    return nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": latent}, vae, **{"limit": "1GiB", **options})[0]
+    return nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": latent}, vae, **{"limit_gib": 1, **options})[0]
 
 
 def flux2():
@@ -148,17 +150,21 @@ class Nodes(unittest.TestCase):
         theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
         node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]
         made = comfy_vae(vae)
-        (ours,) = getattr(node(), node.FUNCTION)({"samples": z}, made, limit="32MiB")
+        ours, report = getattr(node(), node.FUNCTION)({"samples": z}, made, limit_gib=1 / 32)
         self.assertEqual(ours.shape, (2, 36, 28, 3))
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
-        with self.assertRaises(headroom_vae.DoesNotFit):
-            node().decode({"samples": z}, made, limit="1MiB")
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"\. The smallest limit_gib is 0\.0\d+$") as refused:
+            node().decode({"samples": z}, made, limit_gib=1 / 1024)
+        named = float(str(refused.exception).rpartition(" ")[2])
+        self.assertLessEqual(float((node().decode({"samples": z}, made, limit_gib=named)[0] - ours).abs().max()), 1e-5)
+        self.assertRegex(report, r"^[0-9.]+ m?s on cpu, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)$")
 
     def test_estimate(self):
         made = comfy_vae(self.vae())
-        node = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEMemory"]
         vae, text = getattr(node(), node.FUNCTION)(made)
-        self.assertIs(vae, made)
+        self.assertIs(vae.first_stage_model, made.first_stage_model)
+        self.assertEqual(made.memory_used_decode((1, 4, 32, 32), torch.float16), 7)  # the shared VAE stays as it is
         small, large = (vae.memory_used_decode((1, 4, side, side), torch.float16) for side in (32, 64))
         self.assertGreater(small, 1 << 20)
         self.assertGreater(large, 2 * small)
@@ -176,13 +182,13 @@ class Nodes(unittest.TestCase):
 
     def test_the_estimate_of_flux2_is_that_of_its_decoder(self):
         vae = flux2()
-        made, text = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]().estimate(comfy_vae(vae))
+        made, text = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEMemory"]().estimate(comfy_vae(vae))
         known = headroom_vae.predict(vae, 48, 64, batch=2, dtype=torch.float16, device="cuda").untiled_peak_bytes
         self.assertEqual(made.memory_used_decode((2, 16, 3, 4), torch.float16), known)
         self.assertIn("AutoencoderKLFlux2", text)
 
     def test_nothing_that_the_estimate_finds_breaks_comfyuis_own_decode(self):
-        node = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]()
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEMemory"]()
         made, _ = node.estimate(comfy_vae(self.vae()))
         made, _ = node.estimate(made)  # a second time, like a workflow that runs twice
         with self.assertLogs("headroom", "WARNING") as logged:
@@ -193,7 +199,7 @@ class Nodes(unittest.TestCase):
         for module in (torch.nn.Linear(2, 2), None):
             other = types.SimpleNamespace(first_stage_model=module, memory_used_decode=lambda shape, dtype: 9)
             vae, text = node.estimate(other)
-            self.assertIs(vae, other)
+            self.assertIsNot(vae, other)
             self.assertEqual(vae.memory_used_decode((1, 4, 3, 4), torch.float16), 9)
             self.assertIn("ComfyUI's own estimate: vae: expected", text)
 
@@ -208,7 +214,7 @@ class Nodes(unittest.TestCase):
         ours = decoded_by_node(made, z)
         self.assertEqual(ours.shape, (1, 24, 20, 3))
         self.assertTrue(torch.equal(ours, decoded_by_node(made, z[:, :, 0])))
-        estimated, _ = nodes().NODE_CLASS_MAPPINGS["HeadroomMemoryEstimate"]().estimate(made)
+        estimated, _ = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEMemory"]().estimate(made)
         self.assertEqual(estimated.memory_used_decode(z.shape, torch.float32), estimated.memory_used_decode(z[:, :, 0].shape, torch.float32))
 
     @torch.no_grad()
@@ -243,10 +249,11 @@ class Nodes(unittest.TestCase):
             ({"samples": z}, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "original tensor names of Stable Diffusion"),
-            ({"samples": z}, made, {"limit": "much"}, "limit"),
-            ({"samples": z}, made, {"limit": "\ud800"}, r"limit: expected bytes such as 8GiB, found '\\ud800'"),
-            ({"samples": z}, made, {"limit": "4"}, "limit 4 is 4 bytes. Did you mean 4GiB"),
-            ({"samples": z}, made, {"limit": "1000000TiB"}, "limit: expected at most the [0-9.]+ GiB of memory that cpu has, or auto, found 1000000TiB"),
+            ({"samples": z}, made, {"limit_gib": "much"}, "limit_gib: expected GiB, or 0 for what is free, found 'much'"),
+            ({"samples": z}, made, {"limit_gib": -1.0}, "found -1.0"),
+            ({"samples": z}, made, {"limit_gib": math.nan}, "found nan"),
+            ({"samples": z}, made, {"limit_gib": math.inf}, "found inf"),
+            ({"samples": z}, made, {"limit_gib": 1e9}, "limit_gib: expected at most the [0-9.]+ GiB of memory that cpu has, .* found 1e.09"),
         ):
             with self.subTest(message), self.assertRaisesRegex(headroom_vae.InputError, message) as refused:
                 nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode(samples, vae, **options)
@@ -256,9 +263,10 @@ class Nodes(unittest.TestCase):
     def test_a_limit_ends_at_the_memory_of_the_control_group(self):
         made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
         with mock.patch("headroom_vae._core.memory_bytes", lambda: 3 << 30):
-            self.assertEqual(decoded_by_node(made, z, limit="3GiB").shape, (1, 12, 16, 3))
-            with self.assertRaisesRegex(headroom_vae.InputError, "limit: expected at most the 3.0 GiB of memory that cpu has, or auto, found 4GiB"):
-                decoded_by_node(made, z, limit="4GiB")
+            self.assertEqual(decoded_by_node(made, z, limit_gib=3).shape, (1, 12, 16, 3))
+            message = "limit_gib: expected at most the 3.0 GiB of memory that cpu has, or 0 for what is free, found 4"
+            with self.assertRaisesRegex(headroom_vae.InputError, message):
+                decoded_by_node(made, z, limit_gib=4)
 
     @torch.no_grad()
     def test_scratch_folders_are_those_that_the_server_allows(self):
@@ -286,20 +294,76 @@ class Nodes(unittest.TestCase):
                 (message,) = messages(*refused, allowed / "none")
                 self.assertIn("HEADROOM_COMFYUI_SCRATCH", message)
 
-    @torch.no_grad()
-    def test_a_decode_on_the_cpu_instead_of_a_gpu_warns_once(self):
+    def test_a_vae_on_a_gpu_is_never_decoded_on_the_cpu(self):
         made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
-        decoded = decoded_by_node(made, z)
-        module = nodes()
-        node = module.NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
-        for where, words in (("cuda", "HEADROOM_CUDA=ON"), ("mps", "mps: expected a VAE on the CPU or on a GPU by CUDA")):
+        for where, words in (("cuda", "HEADROOM_CUDA=ON"), ("mps", "mps: expected a VAE on the CPU or on a GPU by CUDA"), ("cuda:1", "cuda:0")):
             made.device = torch.device(where)
             with mock.patch.object(device, "GPU_MODULE", pathlib.Path("/nowhere/headroom-cuda-lent.so")):
-                with self.assertLogs("headroom", "WARNING") as logged:
-                    for _ in range(2):
-                        self.assertTrue(torch.equal(node.decode({"samples": z}, made)[0], decoded))
-            self.assertEqual(len(logged.output), 1)
-            self.assertRegex(logged.output[0], "runs on the CPU, not on ComfyUI's device: .*" + words)
+                with self.assertRaisesRegex(headroom_vae.Unsupported, words + ".*To decode on the CPU, start ComfyUI with --cpu-vae$") as refused:
+                    decoded_by_node(made, z)
+            self.assertNotIn("\n", str(refused.exception))
+
+    @torch.no_grad()
+    def test_the_decode_runs_in_the_dtype_that_comfyui_chose(self):
+        vae = self.vae()
+        made, z = comfy_vae(vae), torch.randn(1, 4, 6, 5)
+        exact = decoded_by_node(made, z)
+        made.first_stage_model.half()  # as in a file of 16-bit weights
+        rounded = decoded_by_node(made, z)
+        made.vae_dtype = torch.bfloat16
+        coarse = decoded_by_node(made, z)
+        self.assertEqual(coarse.dtype, torch.float32)
+        self.assertLess(float((rounded - exact).abs().max()), 5e-3)
+        self.assertLess(1e-4, float((coarse - rounded).abs().max()))
+        self.assertLess(float((coarse - rounded).abs().max()), 0.05)
+
+    def test_weights_with_patches_are_refused(self):
+        made = comfy_vae(self.vae())
+        made.patcher = types.SimpleNamespace(patches={"decoder.conv_in.weight": [1]})
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "patches, such as a LoRA"):
+            decoded_by_node(made, torch.zeros(1, 4, 3, 4))
+
+    @torch.no_grad()
+    def test_progress_with_previews_of_the_rows_that_are_done(self):
+        if comfyui_stand_in.CLONE:
+            self.skipTest("looks at what the stand-in recorded")
+        from comfy.cli_args import LatentPreviewMethod, args
+
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 40, 36)
+        node = nodes()
+        often = mock.patch.object(sys.modules["headroom_nodes.progress"], "PREVIEW_SECONDS", 0)
+        with often, mock.patch.object(args, "preview_method", LatentPreviewMethod.Auto):
+            node.NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": z}, made, limit_gib=1 / 32)
+        shown = comfyui_stand_in.ProgressBar.shown
+        values = [value for value, _, _ in shown]
+        self.assertEqual(values, sorted(values))
+        kind, picture, side = shown[-1][2]
+        self.assertEqual((kind, picture.size, side), ("JPEG", (144, 160), 512))
+        decoded_by_node(made, z)
+        self.assertTrue(all(preview is None for _, _, preview in comfyui_stand_in.ProgressBar.shown))
+
+    def test_previews_show_rows_and_frames_that_are_done(self):
+        module = nodes()
+        made, picture = comfy_vae(self.vae()), torch.zeros(1, 3, 3, 20, 30)
+        picture[:, :, 1, :10] = 1
+        shown = sys.modules["headroom_nodes.progress"].preview_of(made, picture, 15)
+        self.assertIsNotNone(module)
+        self.assertEqual(shown.size, (15, 10))
+        self.assertEqual([shown.getpixel((3, row)) for row in (4, 5)], [(255, 255, 255), (127, 127, 127)])
+
+    @torch.no_grad()
+    def test_interrupt_ends_the_decode(self):
+        from comfy import model_management
+
+        made, z = comfy_vae(self.vae()), torch.randn(1, 4, 40, 36)
+        interrupted = getattr(model_management, "InterruptProcessingException", comfyui_stand_in.Interrupted)
+        if comfyui_stand_in.CLONE:
+            model_management.interrupt_current_processing()
+        else:
+            model_management.interrupted = True
+        with self.assertRaises(interrupted):
+            decoded_by_node(made, z)
+        self.assertEqual(decoded_by_node(made, z).shape, (1, 160, 144, 3))
 
     def test_what_comfyui_asks_of_a_node(self):
         module = nodes()
@@ -330,28 +394,6 @@ class Nodes(unittest.TestCase):
             theirs = vae.decode(z).sample
             ours = ModuleDecoder(made, model).decode(z, limit="256MiB")
             self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
-
-    @torch.no_grad()
-    def test_over_comfyuis_own_vae(self):
-        clone = os.environ.get("HEADROOM_COMFYUI")
-        if not clone:
-            self.skipTest("HEADROOM_COMFYUI names no clone of ComfyUI: its own comfy.sd.VAE was not tried")
-        sys.path.insert(0, clone)
-        sys.argv = ["comfyui", "--cpu"]
-        import comfy.options
-
-        comfy.options.enable_args_parsing()
-        import comfy.sd
-
-        state = {original_name(name, 4): (t[..., None, None] if ".attentions." in name and t.dim() == 2 else t)
-                 for name, t in tiny.kl(block_out_channels=(128, 256, 512, 512), layers_per_block=2,
-                                        down_block_types=("DownEncoderBlock2D",) * 4,
-                                        up_block_types=("UpDecoderBlock2D",) * 4).state_dict().items()
-                 if not name.startswith("encoder.")}  # fmt: skip
-        vae = comfy.sd.VAE(sd=state)
-        z = torch.randn(1, 4, 16, 16, generator=torch.Generator().manual_seed(0))
-        (ours,) = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": z}, vae, limit="1GiB")
-        self.assertLessEqual(float((ours - vae.decode(z)).abs().max()), 1e-3)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ class DrawnLimits(InFolder):
 
             def decode(limit: int, z: torch.Tensor = z, scratch: str = scratch) -> int:
                 with unittest.mock.patch.dict(os.environ, {"HEADROOM_COMFYUI_SCRATCH": self.folder}):
-                    (picture,) = node.decode({"samples": z}, vae, limit=str(limit), scratch=scratch)
+                    picture, _ = node.decode({"samples": z}, vae, limit_gib=limit / (1 << 30), scratch=scratch)
                 return picture.numel() * 4
 
             with self.subTest(seed=seed, latent=tuple(z.shape), scratch=bool(scratch)):

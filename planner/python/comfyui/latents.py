@@ -1,0 +1,92 @@
+"""Converts ComfyUI's latents to the decoder's input, and decoded pictures to ComfyUI's IMAGE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headroom_vae
+
+
+def latent_of(samples: Any, model: Any) -> Any:
+    """The tensor that ComfyUI's own VAE Decode would decode. Raises InputError."""
+    import torch
+
+    latent = samples.get("samples") if isinstance(samples, dict) else None
+    if getattr(latent, "is_nested", False):  # for example video and sound; the first part is the picture
+        latent = latent.unbind()[0]
+    if not isinstance(latent, torch.Tensor):
+        raise headroom_vae.InputError(f"samples: expected a latent, found {type(samples if latent is None else latent).__name__}")
+    return latent[:, :, 0] if latent.dim() == 5 and not model.decodes_clips else latent
+
+
+def decoder_shape(shape: Any, known: Any) -> list[int]:
+    """Converts the shape of a ComfyUI latent to the shape that the decoder takes. Raises InputError."""
+    shape, model = list(shape), known.model
+    if len(shape) == 5 and not model.decodes_clips:
+        del shape[2]
+    if known.unscales_latents and len(shape) == 4 and shape[1] % model.latent_channels == 0:  # SeedVR2's frames may be further channels
+        shape[1:2] = [model.latent_channels, shape[1] // model.latent_channels]
+    if model.latent_patches is None:
+        return shape
+    rows, columns, _ = model.latent_patches
+    channels = model.latent_channels * rows * columns
+    if len(shape) != 4 or shape[1] != channels:
+        raise headroom_vae.InputError(f"latent: expected N×{channels}×H×W, found {'×'.join(map(str, shape))}")
+    return [shape[0], model.latent_channels, shape[2] * rows, shape[3] * columns]
+
+
+def decoder_input(latent: Any, known: Any, module: Any) -> Any:
+    """The latent as the decoder takes it. ComfyUI's modules undo their scaling inside their own decode."""
+    shape, model = decoder_shape(latent.shape, known), known.model
+    model.picture_shape(shape)  # raises InputError for another number of channels, before they meet the statistics
+    mean, deviation = _statistics(module, known)
+    if mean is None:
+        return latent
+    values = latent.detach().cpu().double()
+    axes = [1, -1] + [1] * (values.dim() - 2)
+    values = values * deviation.reshape(axes) + mean.reshape(axes)
+    if model.latent_patches is not None:
+        rows, columns, _ = model.latent_patches
+        values = values.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
+    return values.reshape(shape).float().to(latent.device)
+
+
+def _statistics(module: Any, known: Any) -> tuple[Any, Any]:
+    """Mean and deviation of the latent's channels, as tensors of one element or one for each channel. (None, None): not normalised."""
+    import torch
+
+    state, model = module.state_dict(), known.model
+
+    def values(name: str) -> Any:
+        return state[name].detach().cpu().double()
+
+    if model.latent_patches is not None:  # FLUX.2 normalises patches by a batch norm
+        epsilon = model.latent_patches[2]
+        return values("bn.running_mean"), torch.sqrt(values("bn.running_var") + epsilon)
+    if "per_channel_statistics.std-of-means" in state:  # LTX
+        return values("per_channel_statistics.mean-of-means"), values("per_channel_statistics.std-of-means")
+    if "vae_scale" in state:  # TAESD: (latent - shift) * scale
+        scale = values("vae_scale")
+        return -values("vae_shift") * scale, scale
+    if known.unscales_latents:
+        return torch.zeros(1).double(), torch.tensor([1 / model.scaling_factor]).double()
+    return None, None
+
+
+def require_picture(model: Any) -> None:
+    """Raises Unsupported if ComfyUI has no picture format with the decoder's number of channels."""
+    channels = model.picture_shape([1, model.latent_channels, 1, 1])[1]
+    if channels not in (1, 3, 4, 12):
+        raise headroom_vae.Unsupported(f"vae: its pictures have {channels} channels; expected 1, 3, 4, or 12 (2×2 pixels of 3)")
+
+
+def image_of(vae: Any, sample: Any) -> Any:
+    """Converts a decoded sample to ComfyUI's IMAGE. A clip becomes a batch of pictures, as in ComfyUI's own node."""
+    import torch
+
+    picture = vae.process_output(sample.float())
+    if picture.dim() == 5:
+        picture = picture.movedim(2, 1).flatten(0, 1)
+    if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, if process_output did not unshuffle them
+        picture = torch.nn.functional.pixel_shuffle(picture, 2)
+    return picture.movedim(1, -1)

@@ -1,0 +1,57 @@
+"""Shows a decode's progress in ComfyUI: the bar of the node, and a preview of the rows that are done. Obeys Interrupt."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .latents import image_of
+
+PREVIEW_SECONDS = 0.5
+"""Previews are at least so far apart. Making one takes a few milliseconds."""
+
+STEPS = 1000
+
+
+class NodeProgress:
+    """Callback of a decode. Raises ComfyUI's exception if the user interrupts, which ends the decode."""
+
+    def __init__(self, vae: Any, picture: Any):
+        """`picture` receives the rows. Rows that are not done have zeros."""
+        from comfy import model_management
+        from comfy.utils import ProgressBar
+
+        self._stop_if_interrupted = model_management.throw_exception_if_processing_interrupted
+        self._bar = ProgressBar(STEPS)
+        self._vae, self._picture = vae, picture
+        self._side = _preview_side()
+        self._shown = time.perf_counter()
+
+    def __call__(self, share: float) -> None:
+        self._stop_if_interrupted()
+        preview, now = None, time.perf_counter()
+        if self._side and now - self._shown >= PREVIEW_SECONDS:
+            self._shown, preview = now, ("JPEG", preview_of(self._vae, self._picture, self._side), self._side)
+        self._bar.update_absolute(int(share * STEPS), STEPS, preview)
+
+
+def _preview_side() -> int:
+    """Largest side of a preview in pixels. 0 if ComfyUI shows none."""
+    from comfy.cli_args import LatentPreviewMethod, args
+
+    return 0 if args.preview_method == LatentPreviewMethod.NoPreviews else getattr(args, "preview_size", 512)
+
+
+def preview_of(vae: Any, picture: Any, side: int) -> Any:
+    """A small copy of the picture as it is now, in PIL's format. For a clip, of the last frame that has rows."""
+    from PIL import Image
+
+    part = picture[:1]
+    if part.dim() == 5:
+        begun = part.flatten(3).any(dim=3).any(dim=1)[0].nonzero()  # frames
+        frame = int(begun[-1]) if len(begun) else 0
+        part = part[:, :, frame : frame + 1]
+    step = -(-max(part.shape[-2:]) // side)
+    image = image_of(vae, part[..., ::step, ::step].clone())[0]
+    values = (image[..., :3].clamp(0, 1) * 255).byte().numpy()
+    return Image.fromarray(values[..., 0] if values.shape[-1] == 1 else values)
