@@ -137,30 +137,29 @@ struct Taken {
 Taken taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const auto [deviation, kind] = latent_evidence(scaling, latent);
   const std::string found = "standard deviation " + figure(deviation);
-  const std::string expected =
-      "a pipeline's has about 1, the decoder's own input " + figure(scaling.input_deviation());
+  const std::string input_has = figure(scaling.input_deviation());
   const bool of_pipeline = kind == LatentKind::of_pipeline, input = kind == LatentKind::decoder_input;
   if (asked == "model") {
-    return {true, input ? "warning: latent scaled as --latent-scale model says, yet its " + found +
-                              " is the decoder's own input (" + expected + "): --latent-scale none"
+    return {true, input ? "warning: this latent looks unscaled already (" + found +
+                              "; pipelines' latents have about 1). The picture may be wrong. Try "
+                              "--latent-scale none"
                         : ""};
   }
   if (asked == "auto") {
-    if (of_pipeline)
-      return {true, "latent taken as a pipeline's and its scaling undone: " + found + ", " + expected};
-    if (input) return {false, "latent taken as the decoder's own input: " + found + ", " + expected};
-    throw InputError("--latent-scale auto: the latent's " + found + " leaves open what it is (" + expected +
-                     "): --latent-scale model or --latent-scale none");
+    if (of_pipeline) return {true, "latent: scaled, as pipelines output it (" + found + "); scaling undone"};
+    if (input) return {false, "latent: already unscaled (" + found + "); decoded as it is"};
+    throw InputError("--latent-scale auto: cannot tell whether this latent is scaled: " + found +
+                     "; scaled latents have about 1, unscaled ones about " + input_has +
+                     ". Pass --latent-scale model or --latent-scale none");
   }
   if (of_pipeline) {
-    return {false, "warning: latent as given, yet its " + found + " is a pipeline's (" + expected +
-                       "): a wrong picture without --latent-scale model"};
+    return {false, "warning: this latent looks scaled (" + found + "; the decoder expects about " +
+                       input_has + "). The picture will be wrong without --latent-scale model"};
   }
   if (asked == "none") return {};
-  if (input)
-    return {false, "latent as given, " + found + ", as the decoder's own input has (" + expected + ")"};
-  return {false, "latent as given, " + found +
-                     "; latents of this model's pipelines are scaled: --latent-scale model"};
+  if (input) return {false, "latent: already unscaled (" + found + "); decoded as it is"};
+  return {false, "latent decoded as it is (" + found +
+                     "); latents of this model's pipelines are scaled: --latent-scale model"};
 }
 
 /// Like taken(), for models whose pipelines undo the scaling themselves and output the decoder's input.
@@ -169,20 +168,18 @@ Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, con
   const bool normalised = kind == LatentKind::of_pipeline;
   const std::string found = "standard deviation " + figure(deviation);
   if (asked == "model") {
-    return {true, normalised
-                      ? ""
-                      : "warning: --latent-scale model undoes a scaling that this model's pipelines have "
-                        "undone already (" +
-                            found + "): --latent-scale none"};
+    return {true, normalised ? ""
+                             : "warning: this model's pipelines output unscaled latents (" + found +
+                                   "). The picture may be wrong. Try --latent-scale none"};
   }
-  if (asked == "auto" && normalised)
-    return {true, "latent taken as a normalised one, its scaling undone: " + found};
+  if (asked == "auto" && normalised) return {true, "latent: normalised (" + found + "); scaling undone"};
   if (normalised) {
-    return {false, "warning: latent as given, yet its " + found +
-                       " is a normalised one's, not that of this model's pipelines: --latent-scale model"};
+    return {false, "warning: this latent looks normalised (" + found +
+                       "; this model's pipelines output other ones). The picture will be wrong without "
+                       "--latent-scale model"};
   }
   if (asked == "none") return {};
-  return {false, "latent as given, " + found + ", as this model's pipelines hand it on: unscaled"};
+  return {false, "latent: unscaled, as this model's pipelines output it (" + found + "); decoded as it is"};
 }
 
 /// Returns the scaling, or nullopt on an InputError. Only a note depends on it, so the error must not end
@@ -239,7 +236,10 @@ std::string take(const Model& model, const std::function<ParameterSource()>& wei
   const std::optional<LatentScaling> scaling =
       must_know ? scaling_of(model, weights) : known_scaling(model, weights);
   if (!scaling && model.handed_on_unscaled) return "";
-  if (!scaling) return asked.empty() ? "latent as given; pipelines scale theirs: --latent-scale model" : "";
+  if (!scaling)
+    return asked.empty()
+               ? "latent decoded as it is; latents of this model's pipelines are scaled: --latent-scale model"
+               : "";
   if (scaling->changes_nothing()) return "";
   const Taken how =
       model.handed_on_unscaled ? taken_unscaled(asked, *scaling, latent) : taken(asked, *scaling, latent);

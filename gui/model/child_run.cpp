@@ -212,7 +212,7 @@ QString ChildRun::withoutProgram(const QString& message) const {
 QString ChildRun::latentNote() const {
   for (const QString& message : messages_) {
     const QString words = withoutProgram(message);
-    if (words.startsWith(QLatin1String("latent ")) || words.startsWith(QLatin1String("warning: latent ")))
+    if (words.startsWith(QLatin1String("latent")) || words.startsWith(QLatin1String("warning: this latent")))
       return words;
   }
   return {};

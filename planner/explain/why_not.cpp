@@ -76,8 +76,7 @@ std::string to_text(const WhyNot& why, const Request& request) {
                      " does not fit " + format_bytes(why.limit_bytes) +
                      "; the smallest limit that works is " + mebibytes_up(why.smallest_limit_bytes) + " (" +
                      std::to_string(why.smallest_limit_bytes) + " bytes)" +
-                     returned_text(why.picture_bytes, request) + ": pass " + std::to_string(why.pass) + " (" +
-                     short_name(why.pass_name) + ") holds" + held_words(why.blockers);
+                     returned_text(why.picture_bytes, request);
   for (const Remedy& remedy : why.remedies) {
     text += "; with " + remedy.option + " it ";
     if (remedy.seconds) {
@@ -89,6 +88,8 @@ std::string to_text(const WhyNot& why, const Request& request) {
   }
   for (size_t i = 0; i < why.not_looked_at.size(); ++i)
     text += (i == 0 ? "; there was no time to look at " : ", ") + why.not_looked_at[i];
+  text += ". Pass " + std::to_string(why.pass) + " (" + short_name(why.pass_name) +
+          ") needs the most:" + held_words(why.blockers);
   return text;
 }
 

@@ -3,6 +3,7 @@ import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ class Card:
         place = self.build / ("tests/air_card/modules" if emulated else "bin")
         line = [str(place / program), *map(str, words)]
         ended = subprocess.run(line, env=environment, cwd=self.folder, capture_output=True, text=True, check=False, errors="replace")
-        errors = "".join(text + "\n" for text in ended.stderr.splitlines() if ": latent as given" not in text)
+        errors = "".join(text + "\n" for text in ended.stderr.splitlines() if not re.search(r": (warning: this )?latent", text))
         return Ended(ended.returncode, errors, json.loads(report.read_text()) if report.exists() else {})
 
     def case(self, model, shape, size=None):

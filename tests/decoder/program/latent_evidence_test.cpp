@@ -79,11 +79,11 @@ struct ScaledDecode {
 TEST_CASE("what a latent was taken for is said, in a line") {
   const ScaledDecode scaled;
   using Catch::Contains;
-  CHECK_THAT(scaled.said(1, {}), Contains("headroom-decode: warning: latent as given") &&
-                                     Contains("a wrong picture without --latent-scale model"));
-  CHECK_THAT(scaled.said(2.8, {}), Contains("latent as given, standard deviation 2.") &&
+  CHECK_THAT(scaled.said(1, {}), Contains("headroom-decode: warning: this latent looks scaled") &&
+                                     Contains("wrong without --latent-scale model"));
+  CHECK_THAT(scaled.said(2.8, {}), Contains("latent decoded as it is (standard deviation 2.") &&
                                        Contains("pipelines are scaled: --latent-scale model"));
-  CHECK_THAT(scaled.said(8, {}), Contains("latent as given") && Contains("as the decoder's own input has"));
+  CHECK_THAT(scaled.said(8, {}), Contains("latent: already unscaled (standard deviation"));
   CHECK_THAT(scaled.said(1, {"--latent-scale", "none"}), Contains("warning"));
   CHECK(scaled.said(2.8, {"--latent-scale", "none"}).empty());
   CHECK(scaled.said(8, {"--latent-scale", "none"}).empty());
@@ -100,10 +100,10 @@ TEST_CASE("with --latent-scale auto the numbers decide, or nobody does") {
   };
   const auto [undone, undone_said] = picture(1, "auto");
   CHECK_THAT(undone_said,
-             Catch::Contains("taken as a pipeline's") && Catch::Contains("decoder's own input 8"));
+             Catch::Contains("latent: scaled, as pipelines output it") && Catch::Contains("scaling undone"));
   CHECK(undone == picture(1, "model").first);
   const auto [given, given_said] = picture(8, "auto");
-  CHECK_THAT(given_said, Catch::Contains("taken as the decoder's own input"));
+  CHECK_THAT(given_said, Catch::Contains("already unscaled"));
   CHECK(given == picture(8, "none").first);
   test::require_refused(scaled.decode(2.8, {"--latent-scale", "auto"}), 2,
                         {"--latent-scale auto: ", "standard deviation 2.", "--latent-scale model or"});

@@ -252,14 +252,14 @@ TEST_CASE("the advice for LTX-2 is that its pipelines' latents are unscaled") {
     return open_latent(model, weights, test::write_npy(scratch / "l.npy", latent), asked).note;
   };
   for (const double unscaled : {30.0, 5.0}) {
-    CHECK_THAT(note(unscaled, ""), Catch::Contains("as this model's pipelines hand it on"));
+    CHECK_THAT(note(unscaled, ""), Catch::Contains("as this model's pipelines output it"));
     CHECK(note(unscaled, "none").empty());
     CHECK_THAT(note(unscaled, "model"), Catch::Contains("warning") && Catch::Contains("--latent-scale none"));
-    CHECK_THAT(note(unscaled, "auto"), Catch::Contains("as this model's pipelines hand it on"));
+    CHECK_THAT(note(unscaled, "auto"), Catch::Contains("as this model's pipelines output it"));
   }
   CHECK_THAT(note(1, ""), Catch::Contains("warning") && Catch::Contains("--latent-scale model"));
   CHECK(note(1, "model").empty());
-  CHECK_THAT(note(1, "auto"), Catch::Contains("its scaling undone"));
+  CHECK_THAT(note(1, "auto"), Catch::Contains("scaling undone"));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class Files(unittest.TestCase):
 
     def test_a_latent_as_pipelines_hand_it_on(self):
         torch.save(self.handed_on, self.folder / "handed_on.pt")
-        self.assertIn("taken as a pipeline's", self.check(self.folder / "handed_on.pt", "--latent-scale", "auto"))
+        self.assertIn("scaling undone", self.check(self.folder / "handed_on.pt", "--latent-scale", "auto"))
         self.assertEqual(self.check(self.folder / "handed_on.pt", "--latent-scale", "model"), "")
         self.assertIn("warning", self.decode(self.folder / "handed_on.pt"))
 
