@@ -111,7 +111,7 @@ class Handle:
 
         ``print(handle.report())`` shows it in words. Raises HeadroomError if the VAE has not decoded with Headroom yet."""
         if self.last is None:
-            raise HeadroomError("no decode yet: the VAE that was enabled has not decoded. Was pipe.vae replaced? Then call headroom_vae.enable(pipe) again")
+            raise HeadroomError("no decode yet: the VAE that was enabled has not decoded. Was pipe.vae replaced? Then enable the pipeline again")
         return self.last
 
     def trace(self, file: str) -> None:

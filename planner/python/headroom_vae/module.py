@@ -212,7 +212,7 @@ class ModuleDecoder:
             return
         try:
             parameters = self._unchanged_parameters()
-            device = self._device_for(on, parameters, options["release"] or options["scratch"] is not None)
+            device = self._device_for(on, parameters, options["release"] or options["scratch"] is not None, warn=False)  # the decode warns
             require_device(device)
             _require_cpu_to_release(device, options["release"])
             if size is not None and limit != "auto":
@@ -304,7 +304,7 @@ class ModuleDecoder:
         """The device that decodes of the module run on."""
         return "cpu" if self.released else decoding_device(Parameters(self.module, self.model).device())
 
-    def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool) -> str:
+    def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""
         device = "cpu" if self.released else decoding_device(parameters.device())
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
@@ -312,7 +312,8 @@ class ModuleDecoder:
         try:
             require_device(str(z.device))
         except Unsupported as why:
-            warnings.warn(f"the latent is on {z.device}, but the decode runs on the CPU: {why}", stacklevel=6)
+            if warn:
+                warnings.warn(f"the latent is on {z.device}, but the decode runs on the CPU: {why}", stacklevel=6)
             return device
         return str(z.device)
 

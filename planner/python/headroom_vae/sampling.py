@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 import weakref
@@ -28,7 +27,8 @@ class PrepareLatents:
         self._vae = weakref.ref(vae)
         self._earlier = earlier  # an attribute `prepare_latents` that shadowed the class's method before
         self._warned_of: weakref.ref | None = None
-        functools.update_wrapper(self, type(pipe).prepare_latents, updated=())
+        own = pipe.prepare_latents
+        self.__name__, self.__doc__, self.__signature__ = "prepare_latents", own.__doc__, inspect.signature(own)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         pipe = self._pipe()
@@ -38,7 +38,7 @@ class PrepareLatents:
         if call is not None and call.get("output_type") != "latent":
             handle = self._handle(pipe)
             if handle is not None:
-                arguments = inspect.signature(own).bind(*positional, **keywords).arguments
+                arguments = self.__signature__.bind(*positional, **keywords).arguments
                 handle._require_ready(*_latents_to_decode(handle.model, made, arguments, call))
         return made
 

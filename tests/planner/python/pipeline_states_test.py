@@ -174,7 +174,8 @@ class States(unittest.TestCase):
             return pipe.vae.decode(z.half(), return_dict=False)[0]
 
         z = tiny.embeddings(1, 4, 32, 24)
-        for config, undone in (({"force_upcast": True}, ("fp16: decoded in fp32, since its config has force_upcast",)), ({"force_upcast": False}, ())):
+        upcast = "fp16: decoded in fp32, since its config has force_upcast"
+        for config, undone in (({"force_upcast": True}, (upcast,)), ({"force_upcast": False}, ())):
             theirs = decoded(made(**config), z)
             exact = tiny.kl(**config).decode(z).sample
             for half_first in (False, True):
@@ -224,7 +225,8 @@ class States(unittest.TestCase):
         def state(pipe):
             pipe.vae.decoder.conv_in = Conv2d(pipe.vae.decoder.conv_in)
 
-        self.assert_refused(state, r"^decoder\.conv_in is peft\.tuners.*Conv2d, AutoencoderKL makes Conv2d\. .* Merge the adapter into the weights, or")
+        message = r"^decoder\.conv_in is peft\.tuners.*Conv2d, AutoencoderKL makes Conv2d\. .* Merge the adapter into the weights, or"
+        self.assert_refused(state, message)
 
     def test_merged_lora(self):
         def state(pipe):
@@ -274,7 +276,8 @@ class States(unittest.TestCase):
         made = tiny.kl(mid_block_add_attention=True)
         with tempfile.TemporaryDirectory() as folder:
             values = made.state_dict()
-            save_file({f"first_stage_model.{_original_name(name)}": _as_original(name, value) for name, value in values.items()}, f"{folder}/vae.safetensors")
+            original = {f"first_stage_model.{_original_name(name)}": _as_original(name, value) for name, value in values.items()}
+            save_file(original, f"{folder}/vae.safetensors")
             config = {key: value for key, value in made.config.items() if not key.startswith("_")}
             Path(folder, "config.json").write_text(json.dumps({"_class_name": "AutoencoderKL", **config}))
             vae = diffusers.AutoencoderKL.from_single_file(f"{folder}/vae.safetensors", config=folder)
