@@ -8,12 +8,17 @@
 namespace headroom {
 namespace {
 
-/// The shape of a 1×1 convolution without its kernel.
-std::vector<int64_t> without_unit_kernel(const std::vector<int64_t>& shape) {
-  for (size_t i = 2; i < shape.size(); ++i) {
-    if (shape[i] != 1) return shape;
+constexpr std::ptrdiff_t kKernel = 2;  ///< the axes from here on are a kernel's: frames, rows, columns
+
+/// The shape without a kernel of 1×1, and without the frames of a kernel of one frame.
+std::vector<int64_t> without_unit_kernel(std::vector<int64_t> shape) {
+  const auto kernel = shape.begin() + std::min<std::ptrdiff_t>(std::ssize(shape), kKernel);
+  if (std::all_of(kernel, shape.end(), [](int64_t length) { return length == 1; })) {
+    shape.erase(kernel, shape.end());
+  } else if (shape.size() == 5 && *kernel == 1) {
+    shape.erase(kernel);
   }
-  return {shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(shape.size(), 2))};
+  return shape;
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ std::vector<float> read(const WeightFiles& weights, const Parameter& parameter) 
 
 TEST_CASE("one file: parameters are read by name and shape") {
   const Scratch scratch;
-  scratch.write(kSingle, file_of({{"a.weight", {2, 1, 1, 1}, {1, 2}}, {"b.weight", {2, 2}, {1, 2, 3, 4}}}));
+  scratch.write(kSingle, file_of({{"a.weight", {2, 1, 1, 1}, {1, 2}},
+                                  {"b.weight", {2, 2}, {1, 2, 3, 4}},
+                                  {"frame.weight", {1, 2, 1, 1, 2}, {5, 6, 7, 8}}}));
   const WeightFiles weights(scratch.folder());
   CHECK(weights.contains("a.weight"));
   CHECK_FALSE(weights.contains("a.bias"));
@@ -58,6 +60,8 @@ TEST_CASE("one file: parameters are read by name and shape") {
   CHECK(read(weights, {"a.weight", {2, 1}}) == std::vector<float>{1, 2});
   CHECK(read(weights, {"b.weight", {2, 2, 1, 1}}) == std::vector<float>{1, 2, 3, 4});
   CHECK(read(weights, {"b.weight", {2, 2, 1, 1, 1}}) == std::vector<float>{1, 2, 3, 4});
+  // So do kernels of one frame, with and without an axis for it.
+  CHECK(read(weights, {"frame.weight", {1, 2, 1, 2}}) == std::vector<float>{5, 6, 7, 8});
   float out[4];
   require_input_error(
       [&] {
@@ -66,6 +70,7 @@ TEST_CASE("one file: parameters are read by name and shape") {
       {kSingle, ": b.weight: shape: expected [4], found [2, 2]"});
   require_input_error([&] { weights.read({"b.weight", {2, 1, 2, 1}}, out); }, {"b.weight: shape"});
   require_input_error([&] { weights.read({"b.weight", {1, 4}}, out); }, {"b.weight: shape"});
+  require_input_error([&] { weights.read({"frame.weight", {1, 2, 2, 1}}, out); }, {"frame.weight: shape"});
   require_input_error([&] { weights.read({"c.weight", {4}}, out); }, {kSingle, ": c.weight: no such tensor"});
   require_input_error([&] { weights.find("c.weight"); }, {kSingle, ": c.weight: no such tensor"});
 }

@@ -37,13 +37,13 @@ def install() -> None:
         return
     if CLONE:
         sys.path.insert(0, CLONE)
-        sys.argv = [sys.argv[0], "--cpu"]
+        given, sys.argv = sys.argv, [sys.argv[0], "--cpu"]
         import comfy.options
 
         comfy.options.enable_args_parsing()
         import comfy.sd  # noqa: F401
 
-        sys.argv = sys.argv[:1]
+        sys.argv = given
         return
     management = types.ModuleType("comfy.model_management")
     management.freed = []

@@ -1,0 +1,305 @@
+"""Tests that the ComfyUI node decodes every family of decoders from the original names of its tensors.
+
+Small VAEs of diffusers with renamed tensors stand in for ComfyUI's. If HEADROOM_COMFYUI names a clone of ComfyUI, its own comfy.sd.VAE
+decodes random weights of full size as well, and a table shows the largest differences."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import sys
+import types
+import unittest
+from unittest import mock
+
+import comfyui_stand_in
+import headroom_vae
+import tiny
+import torch
+from comfyui_test import Renamed, comfy_vae, decoded_by_node, nodes, original_name, original_wan_22_name
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "reference"))
+from seedvr2 import SeedVR2  # noqa: E402
+
+CLOSE = 1e-4
+
+
+def random_latent(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+
+def image(sample: torch.Tensor) -> torch.Tensor:
+    """ComfyUI's IMAGE of a decoded sample."""
+    picture = torch.clamp((sample + 1) / 2, 0, 1)
+    return (picture.movedim(2, 1).flatten(0, 1) if picture.dim() == 5 else picture).movedim(1, -1)
+
+
+def coarsest_first(name: str) -> str:
+    """The original name of a HunyuanVideo 1.5 tensor. Its levels count as diffusers' do."""
+    words = original_name(name.replace(".norm.gamma", ".group_norm.gamma").replace(".proj_out.", ".to_out."), 0).split(".")
+    if words[1] == "up":
+        words[2] = str(-1 - int(words[2]))
+    return ".".join(words)
+
+
+def hunyuan_image_name(name: str, blocks: int) -> str:
+    """The original name of a HunyuanImage tensor. diffusers numbers blocks and upsamplings of all levels in one list."""
+    words = name.split(".")
+    if words[1] == "up_blocks":
+        level, module = divmod(int(words[2]), blocks + 1)
+        return ".".join(["decoder.up", str(level), *(["upsample"] if module == blocks else ["block", str(module)]), *words[3:]])
+    if words[2:3] == ["attentions"]:
+        words[4] = {"norm": "group_norm", "proj": "to_out"}.get(words[4], words[4])
+    return original_name(".".join(words), 0)
+
+
+def ltx_names(vae) -> dict[str, str]:
+    """Start of each diffusers name, and of the original's. Blocks, widenings and upsamplings are one list there."""
+    starts, number = {"decoder.mid_block.resnets.": "decoder.up_blocks.0.res_blocks."}, 1
+    for level, block in enumerate(vae.decoder.up_blocks):
+        for part, there in (("conv_in.", ""), ("upsamplers.0.", ""), ("resnets.", "res_blocks.")):
+            if getattr(block, part.split(".")[0], None) is not None:
+                starts[f"decoder.up_blocks.{level}.{part}"] = f"decoder.up_blocks.{number}.{there}"
+                number += 1
+    return starts
+
+
+def listed(module: torch.nn.Module) -> None:
+    """Makes lists of the modules whose children have numbers for names."""
+    for name, child in [*module.named_children()]:
+        listed(child)
+        if child._modules and all(leaf.isdigit() for leaf in child._modules):
+            setattr(module, name, torch.nn.ModuleList(child._modules[str(i)] for i in range(len(child._modules))))
+
+
+def ltx(vae):
+    """A module with the names and the settings of ComfyUI's VideoVAE."""
+    starts = ltx_names(vae)
+
+    def renamed(name: str) -> str:
+        for start, there in starts.items():
+            if name.startswith(start):
+                return there + name[len(start) :].replace("conv_shortcut.conv.", "conv_shortcut.").replace("norm3.", "norm3.norm.")
+        return name
+
+    made = Renamed(vae, renamed)
+    listed(made)
+    decoder, config = made.decoder, vae.config
+    decoder.timestep_conditioning, decoder.patch_size, decoder.causal = False, config.patch_size, config.decoder_causal
+    decoder.conv_in.conv.padding_mode = config.get("decoder_spatial_padding_mode", "zeros")
+    for block in decoder.up_blocks:
+        for part in getattr(block, "res_blocks", ()):
+            part.inject_noise = False
+    for start, there in starts.items():
+        if "upsamplers" in start:
+            upsampler = vae.get_submodule(start[:-1])
+            block = made.get_submodule(there[:-1])
+            block.stride, block.residual, block.out_channels_reduction_factor = upsampler.stride, upsampler.residual, upsampler.upscale_factor
+    made.per_channel_statistics = torch.nn.Module()
+    for name, values in (("mean-of-means", torch.randn(4)), ("std-of-means", torch.rand(4) + 0.5)):
+        made.per_channel_statistics.register_buffer(name, values)
+    return made
+
+
+class ByNames(unittest.TestCase):
+    """Each family in its original names."""
+
+    def decoded(self, module, latent, **options):
+        made = comfy_vae(tiny.kl())
+        made.first_stage_model = module
+        return decoded_by_node(made, latent, **options)
+
+    def assert_close(self, ours, theirs):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours - theirs).abs().max()), CLOSE)
+
+    @torch.no_grad()
+    def test_hunyuan_video(self):
+        vae = tiny.hunyuan_video(block_out_channels=(32, 32, 64), norm_num_groups=32)
+        made, z = Renamed(vae), random_latent(1, 4, 3, 4, 5)
+        self.assert_close(self.decoded(made, z), image(vae.decode(z).sample))
+        comfy = comfy_vae(tiny.kl())
+        comfy.first_stage_model = made
+        for latent, words in ((z, "seconds? on cpu|m?s on cpu.*; decoded as the model was published"), (z[:, :, :1], r"\)$")):
+            self.assertRegex(nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": latent}, comfy)[1], words)
+
+    @torch.no_grad()
+    def test_hunyuan_video_15(self):
+        vae = tiny.hunyuan_video_15()
+        made = Renamed(vae, coarsest_first)
+        made.decoder.mid.block_1.temb_proj = torch.nn.Linear(2, 2)  # ComfyUI's module has one that no decode calls
+        self.assert_close(self.decoded(made, z := random_latent(2, 4, 1, 4, 5)), image(vae.decode(z).sample))
+        self.assertEqual(self.decoded(made, random_latent(1, 4, 3, 4, 5)).shape, (9, 16, 20, 3))
+
+    @torch.no_grad()
+    def test_hunyuan_image(self):
+        vae = tiny.hunyuan_image()
+        z = random_latent(1, 4, 4, 5)
+        made = Renamed(vae, lambda name: hunyuan_image_name(name, vae.config.layers_per_block + 1))
+        self.assert_close(self.decoded(made, z), image(vae.decode(z).sample))
+
+    @torch.no_grad()
+    def test_ltx(self):
+        for vae in (tiny.ltx2_video(), tiny.ltx2_video(decoder_causal=True, decoder_spatial_padding_mode="zeros"), tiny.ltx_video()):
+            made, z = ltx(vae), random_latent(1, 4, 2, 4, 5)
+            mean, deviation = (values.reshape(1, -1, 1, 1, 1) for values in made.per_channel_statistics.buffers())
+            self.assert_close(self.decoded(made, z), image(vae.decode(z * deviation + mean).sample))
+
+    def test_ltx_decoders_that_add_noise_are_refused(self):
+        made, z = ltx(tiny.ltx2_video()), random_latent(1, 4, 2, 4, 5)
+        made.decoder.up_blocks[0].res_blocks[0].inject_noise = True
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"decoder\.up_blocks\.0\.res_blocks: inject_noise is True"):
+            self.decoded(made, z)
+        made.decoder.timestep_conditioning = True
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "timestep_conditioning is True: this decoder adds noise"):
+            self.decoded(made, z)
+
+    @torch.no_grad()
+    def test_taesd(self):
+        vae = tiny.autoencoder_tiny(num_decoder_blocks=(2, 1, 1), latent_channels=4)
+        made = Renamed(vae, lambda name: ".".join(["taesd_decoder", str(int(name.split(".")[2]) + 1), *name.split(".")[3:]]))
+        made.taesd_encoder = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3, stride=2))
+        made.vae_scale, made.vae_shift = torch.nn.Parameter(torch.tensor(1.5)), torch.nn.Parameter(torch.tensor(0.2))
+        z = random_latent(1, 4, 4, 5)
+        self.assert_close(self.decoded(made, z), image(vae.decode((z - 0.2) * 1.5).sample))
+        made.taesd_decoder.get_submodule("3").skip = torch.nn.Conv2d(8, 8, 1, bias=False)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"taesd_decoder\.3\.skip\.weight: \w+ has no such tensor"):
+            self.decoded(Another(made), z)
+
+    @torch.no_grad()
+    def test_qwen_image_21(self):
+        vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
+        made, z = Renamed(vae, original_wan_22_name), random_latent(2, 4, 4, 5)
+        self.assert_close(self.decoded(made, z), image(vae.decode(z[:, :, None]).sample))
+
+    @torch.no_grad()
+    def test_seedvr2(self):
+        torch.manual_seed(0)
+        vae = SeedVR2({"latent_channels": 4, "out_channels": 3, "block_out_channels": (32, 32, 64), "layers_per_block": 1, "act_fn": "silu",
+                       "norm_num_groups": 32, "temporal_scale_num": 1, "use_post_quant_conv": False, "attention": True})  # fmt: skip
+        z = random_latent(2, 4, 3, 4, 5)
+        theirs = image(vae.decode(z / 0.9152))
+        self.assert_close(self.decoded(vae, z), theirs)
+        self.assert_close(self.decoded(vae, z.flatten(1, 2)), theirs)  # ComfyUI's sampler makes further channels of frames
+        with self.assertRaisesRegex(headroom_vae.InputError, "expected N×4×T×H×W"):
+            self.decoded(vae, random_latent(1, 6, 4, 5))
+
+
+class Another(torch.nn.Module):
+    """Another module of the same tensors. The nodes know modules by identity."""
+
+    def __init__(self, module):
+        super().__init__()
+        self._modules, self._parameters = module._modules, module._parameters
+
+
+def zeros(**shapes: tuple) -> dict[str, torch.Tensor]:
+    return {name.replace("__", "."): torch.zeros(shape) for name, shape in shapes.items()}
+
+
+LTX_2 = {
+    "dims": 3, "latent_channels": 128, "encoder_blocks": [["res_x", {"num_layers": 1}]], "norm_layer": "pixel_norm", "patch_size": 4,
+    "decoder_blocks": [["res_x", {"num_layers": 5}], *[["compress_all", {"residual": True, "multiplier": 2}], ["res_x", {"num_layers": 5}]] * 3],
+    "latent_log_var": "uniform", "causal_decoder": False, "timestep_conditioning": False, "spatial_padding_mode": "zeros",
+}  # fmt: skip
+SD_UP = {"decoder__up__3__upsample__conv__weight": (512, 512, 3, 3)}
+WAN = {"decoder__middle__0__residual__0__gamma": (384, 1, 1, 1), "decoder__head__0__gamma": (96, 1, 1, 1), "encoder__conv1__weight": (96, 3, 3, 3, 3)}
+
+FAMILIES = {
+    "Stable Diffusion": (zeros(decoder__conv_in__weight=(512, 4, 3, 3), post_quant_conv__weight=(4, 4, 1, 1), **SD_UP), [(2, 4, 5, 6)]),
+    "FLUX": (zeros(decoder__conv_in__weight=(512, 16, 3, 3), **SD_UP), [(1, 16, 5, 6)]),
+    "FLUX.2": (zeros(decoder__conv_in__weight=(512, 32, 3, 3), decoder__post_quant_conv__weight=(32, 32, 1, 1), bn__running_mean=(128,), **SD_UP),
+               [(1, 128, 3, 4)]),
+    "FLUX.2 small": (zeros(decoder__conv_in__weight=(384, 32, 3, 3), decoder__post_quant_conv__weight=(32, 32, 1, 1), bn__running_mean=(128,),
+                           decoder__up__3__upsample__conv__weight=(384, 384, 3, 3)), [(1, 128, 3, 4)]),
+    "LTX-2": (zeros(decoder__up_blocks__0__res_blocks__0__conv1__conv__weight=(1024, 1024, 3, 3, 3)), [(1, 128, 1, 2, 3), (1, 128, 3, 2, 3)]),
+    "LTX-Video": (zeros(decoder__up_blocks__0__res_blocks__0__conv1__conv__weight=(512, 512, 3, 3, 3)), [(1, 128, 1, 2, 3), (1, 128, 3, 2, 3)]),
+    "HunyuanVideo 1.5": (zeros(decoder__conv_in__conv__weight=(1024, 32, 3, 3, 3)), [(1, 32, 1, 2, 3), (1, 32, 4, 2, 3)]),
+    "HunyuanVideo": (zeros(decoder__conv_in__conv__weight=(512, 16, 3, 3, 3), post_quant_conv__weight=(16, 16, 1, 1, 1)), [(1, 16, 1, 3, 4)]),
+    "HunyuanImage": (zeros(decoder__conv_in__weight=(1024, 64, 3, 3)), [(1, 64, 2, 3)]),
+    "TAESD": (zeros(taesd_decoder__1__weight=(64, 4, 3, 3)), [(2, 4, 5, 6)]),
+    "TAEF1": (zeros(taesd_decoder__1__weight=(64, 16, 3, 3)), [(1, 16, 5, 6)]),
+    "Wan 2.1, Qwen-Image": (zeros(**WAN, decoder__head__2__weight=(3, 96, 3, 3, 3)), [(1, 16, 1, 3, 4), (1, 16, 3, 3, 4)]),
+    "Wan 2.1 with 12 channels": (zeros(**WAN, decoder__head__2__weight=(12, 96, 3, 3, 3)), [(1, 16, 1, 3, 4), (1, 16, 3, 3, 4)]),
+    "Wan 2.2": (zeros(decoder__middle__0__residual__0__gamma=(1024, 1, 1, 1),
+                      decoder__upsamples__0__upsamples__0__residual__2__weight=(1024, 1024, 3, 3, 3)), [(1, 48, 3, 2, 3)]),
+}  # fmt: skip
+"""The tensors that comfy.sd.VAE recognises each family by, and shapes of latents as ComfyUI holds them."""
+
+
+def fill(module: torch.nn.Module) -> None:
+    """Gives the decoder random weights that keep activations near 1."""
+    generator = torch.Generator().manual_seed(0)
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if name.startswith(("encoder.", "taesd_encoder.", "quant_conv.")) or "scale_shift_table" in name or not tensor.is_floating_point():
+            continue
+        leaf = name.rpartition(".")[2]
+        if tensor.dim() == 0:
+            tensor.fill_(1.3 if "scale" in leaf else 0.1)
+        elif tensor.dim() > 1 and leaf == "weight":
+            tensor.copy_(torch.randn(tensor.shape, generator=generator) / math.sqrt(tensor[0].numel()))
+        elif leaf in ("weight", "gamma", "running_var", "std-of-means"):
+            tensor.copy_(1 + 0.2 * torch.rand(tensor.shape, generator=generator))
+        else:
+            tensor.copy_(0.1 * torch.randn(tensor.shape, generator=generator))
+
+
+@unittest.skipUnless(comfyui_stand_in.CLONE, "HEADROOM_COMFYUI names no clone of ComfyUI: its own comfy.sd.VAE was not tried")
+class InComfyUI(unittest.TestCase):
+    table: list[str] = []
+
+    @classmethod
+    def tearDownClass(cls):
+        print("\n" + "\n".join(["| decoder | latent | largest difference |", "|---|---|---|", *cls.table]))
+
+    def compare(self, name, vae, latent, theirs):
+        theirs = theirs.flatten(0, 1) if theirs.dim() == 5 else theirs
+        if theirs.shape[-1] == 12:
+            theirs = torch.nn.functional.pixel_shuffle(theirs.movedim(-1, 1), 2).movedim(1, -1)
+        ours = decoded_by_node(vae, latent)
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertGreater(float(theirs.std()), 0.05)  # a picture, not grey
+        difference = float((ours - theirs).abs().max())
+        self.table.append(f"| {name} | {'×'.join(map(str, latent.shape))} | {difference:.1e} |")
+        self.assertLessEqual(difference, CLOSE)
+
+    @torch.no_grad()
+    def test_every_family_gives_comfyuis_own_pixels(self):
+        import comfy.sd
+
+        for name, (tensors, shapes) in FAMILIES.items():
+            if "decoder.post_quant_conv.weight" in tensors:
+                tensors = {**tensors, "post_quant_conv.weight": tensors["decoder.post_quant_conv.weight"]}
+            with self.subTest(name):
+                vae = comfy.sd.VAE(sd=tensors, metadata={"config": json.dumps({"vae": LTX_2})} if name == "LTX-2" else None)
+                fill(vae.first_stage_model)
+                for shape in shapes:
+                    latent = random_latent(*shape)
+                    self.compare(name, vae, latent, vae.decode(latent.clone()))
+
+    @torch.no_grad()
+    def test_qwen_image_21_by_comfyuis_module_of_wan_22(self):
+        """Later versions of ComfyUI decode Qwen-Image 2.1 with this module. It has kernels of one frame there."""
+        from comfy.ldm.wan import vae2_2
+
+        causal = vae2_2.CausalConv3d
+
+        def of_one_frame(inputs, outputs, kernel, padding=0, stride=1):
+            kernel, padding = ((1, *kernel[1:]), (0, *padding[1:])) if isinstance(kernel, tuple) else ((1, kernel, kernel), (0, padding, padding))
+            return causal(inputs, outputs, kernel, padding=padding, stride=stride)
+
+        with mock.patch.object(vae2_2, "CausalConv3d", of_one_frame):
+            module = vae2_2.WanVAE(dim=32, dec_dim=48, z_dim=64, dim_mult=[1, 2, 4, 8, 8], temperal_downsample=[False, True, True, True]).eval()
+            module.decoder.head[2] = of_one_frame(48, 4, 3, padding=1)
+        fill(module)
+        vae = types.SimpleNamespace(first_stage_model=module, vae_dtype=torch.float32, device=torch.device("cpu"))
+        vae.process_output = lambda picture: torch.clamp((picture + 1) / 2, 0, 1)
+        z = random_latent(1, 64, 3, 4)
+        cache = [None] * vae2_2.count_conv3d(module.decoder)
+        sample = module.decoder(module.conv2(z[:, :, None]), feat_cache=cache, feat_idx=[0], first_chunk=True)
+        self.compare("Qwen-Image 2.1", vae, z, image(sample))
+
+
+if __name__ == "__main__":
+    unittest.main()
