@@ -223,8 +223,7 @@ TEST_CASE("what each latent of a queue was taken for is said by its file") {
   const Ended ended = ready.decode();
   REQUIRE(ended.code == 0);
   CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 8);
-  CHECK_THAT(ended.err, Catch::Contains("latent-a1.npy: ") &&
-                            Catch::Contains("--latent-scale model"));
+  CHECK_THAT(ended.err, Catch::Contains("latent-a1.npy: ") && Catch::Contains("--latent-scale model"));
 }
 
 TEST_CASE("queues that cannot run are refused before the first decode") {
