@@ -6,7 +6,7 @@
 Run it with Python 3.11 and the packages of requirements-wheel.txt; `make wheel` does. Debian 12 has the oldest glibc that has a new enough compiler.
 It has no headers of Python 3.12, so the stable ABI is compiled against the headers of Debian 13, whose package apt downloads and nothing installs.
 
-The GPU module is part of the wheels if build/venv has PyTorch for CUDA 13 (`make venv`) and there is an nvcc.
+The wheels have the GPU module if `make venv` made build/venv before: it has CUDA 13's libraries and compiler.
 """
 
 import argparse
