@@ -339,7 +339,7 @@ _KNOWN = (
 
 _HUNYUAN_VIDEO_CLIPS = (
     "decoded as the model was published: its attention sees earlier frames, its norms the whole clip. ComfyUI's own decode lets attention see "
-    "all frames and normalises two latent frames at a time, so its clips look slightly different"
+    "all frames and normalises two latent frames at a time, so its clips differ"
 )
 
 _OUTSIDE_PADDING = (_class_of("hunyuan_video"), _class_of("hunyuan_video_15"))
