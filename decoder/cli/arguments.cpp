@@ -1,5 +1,7 @@
 #include "decoder/cli/arguments.h"
 
+#include <map>
+
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
 #include "decoder/base/printable.h"
@@ -16,7 +18,48 @@ std::vector<CLI::Option*> options_of(CLI::App& app) {
   return options;
 }
 
-/// Adds the default to the help text of every option that takes a value.
+/// Kinds of values that --help shows, by option. An option means the same in every program.
+const std::map<std::string, const char*>& value_kinds() {
+  static const std::map<std::string, const char*> kinds{{"--limit", "BYTES"},
+                                                        {"--host-limit", "BYTES"},
+                                                        {"--scratch-limit", "BYTES"},
+                                                        {"--rank-limit", "BYTES"},
+                                                        {"--model", "DIR|NAME"},
+                                                        {"--weights", "PATH"},
+                                                        {"--latent", "FILE"},
+                                                        {"--output", "PATH"},
+                                                        {"--plan", "FILE"},
+                                                        {"--queue", "FILE"},
+                                                        {"--profile", "FILE"},
+                                                        {"--stats", "FILE"},
+                                                        {"--trace", "FILE"},
+                                                        {"--preview", "FILE"},
+                                                        {"--analyze", "FILE"},
+                                                        {"--scratch", "DIR"},
+                                                        {"--screenshot", "DIR"},
+                                                        {"--size", "WxH"},
+                                                        {"--sizes", "WxH,..."},
+                                                        {"--ranks", "N|LIST"},
+                                                        {"--fps", "N|N/D"},
+                                                        {"--dtype", "fp32|bf16|fp16"},
+                                                        {"--device", "cpu|cuda"},
+                                                        {"--link", "RATE,SECONDS"},
+                                                        {"--csv", "FILE"},
+                                                        {"--watch", "LIST"},
+                                                        {"--recorded-device", "DEVICE"},
+                                                        {"--title", "TEXT"}};
+  return kinds;
+}
+
+void name_values(CLI::App& app) {
+  for (CLI::Option* option : options_of(app)) {
+    if (option->get_lnames().empty() || option->get_type_name() != "TEXT") continue;
+    const auto kind = value_kinds().find("--" + option->get_lnames().front());
+    if (kind != value_kinds().end()) option->type_name(kind->second);
+  }
+}
+
+/// Adds the default, if there is one, to the help text of every option that takes a value.
 void tell_defaults(CLI::App& app) {
   for (CLI::Option* option : options_of(app)) {
     const bool value = option->get_items_expected_max() > 0;  // a flag takes none
@@ -25,7 +68,7 @@ void tell_defaults(CLI::App& app) {
     option->capture_default_str();
     const std::string standard = option->get_default_str();
     option->default_str("");
-    option->description(text + (standard.empty() ? " (default: none)" : " (default: " + standard + ")"));
+    if (!standard.empty() && standard != "[]") option->description(text + " (default: " + standard + ")");
   }
 }
 
@@ -52,6 +95,7 @@ void refuse_unknown_options(CLI::App& app, const std::vector<std::string>& args)
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out) {
   app.set_version_flag("--version", app.get_name() + " " HEADROOM_VERSION);
   tell_defaults(app);
+  name_values(app);
   try {
     // Report a misspelt option first. --help works even if other arguments are wrong.
     if (std::find(args.begin(), args.end(), "--help") == args.end()) refuse_unknown_options(app, args);
