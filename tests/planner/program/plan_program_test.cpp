@@ -48,7 +48,7 @@ struct Planned {
 /// The smallest limit that the program suggests for these options.
 int64_t named_limit(const Words& words) {
   const Ended ended = plan(joined(words, {"--limit", "1KiB"}));
-  require_refused(ended, 3, {"smallest limit that works", "bytes", "pass"});
+  require_refused(ended, 3, {"smallest limit that works", "bytes", "Pass"});
   std::smatch found;
   REQUIRE(std::regex_search(ended.err, found, std::regex("\\(([0-9]+) bytes\\)")));
   return std::stoll(found[1]);
