@@ -23,7 +23,7 @@ NEWEST_GLIBC = (2, 35)  # Ubuntu 22.04
 MOST_BYTES = 100_000_000  # PyPI's limit for a file
 LIBRARIES_OF_TORCH = ("libcudart.so.13", "libcublasLt.so.13", "libcudnn.so.9")
 
-DEBIAN = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 HEADERS_PACKAGE = "libpython3.13-dev"
 
 
@@ -33,6 +33,13 @@ def run(*words: object, **options: object) -> str:
     if done.returncode:
         sys.exit(f"build_wheels.py: exit code {done.returncode} of: {' '.join(map(str, words))}\n{done.stdout}")
     return done.stdout
+
+
+def debian_mirror() -> str:
+    """The Debian archive that this machine's apt uses."""
+    targets = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
+    mirror = next((target for target in targets if target.rstrip("/").endswith("/debian")), None)
+    return mirror or sys.exit("build_wheels.py: apt has no Debian archive; expected one in its sources")
 
 
 def stable_abi_headers() -> list[Path]:
@@ -45,7 +52,7 @@ def stable_abi_headers() -> list[Path]:
         apt = Path(temporary)
         for name in ("lists/partial", "cache/archives/partial"):
             (apt / name).mkdir(parents=True)
-        (apt / "sources.list").write_text(DEBIAN + "\n")
+        (apt / "sources.list").write_text(f"deb [signed-by={KEYRING}] {debian_mirror()} trixie main\n")
         settings = {"Dir::Etc::sourcelist": apt / "sources.list", "Dir::Etc::sourceparts": "-", "Dir::State::lists": apt / "lists",
                     "Dir::Cache": apt / "cache", "APT::Sandbox::User": "root"}
         options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
