@@ -4,6 +4,7 @@
 
 #include "decoder/families/activation.h"
 #include "decoder/families/group_norm_blocks.h"
+#include "decoder/families/group_norm_widths.h"
 #include "decoder/families/latent_channels.h"
 
 namespace headroom {
@@ -39,33 +40,6 @@ bool doubles_frames(const Config& config, size_t stage) {
   return later >= 1 && later <= kFrameDoublings;
 }
 
-void read_widths(const JsonFields& json, Config& config) {
-  if (json.has("block_out_channels")) {
-    const JsonFields widths = json["block_out_channels"];
-    config.widths.clear();
-    for (size_t i = 0; i < widths.size(kMostStages); ++i)
-      config.widths.push_back(widths[i].integer(1, kMostChannels));
-    if (config.widths.empty()) widths.fail("expected at least one width");
-  }
-  for (int64_t width : config.widths) {
-    if (width % config.groups != 0)
-      json.fail("block_out_channels: expected multiples of norm_num_groups = " +
-                std::to_string(config.groups) + ", found " + std::to_string(width));
-  }
-  size_t blocks = 4;
-  if (json.has("up_block_types")) {
-    const JsonFields types = json["up_block_types"];
-    blocks = types.size(kMostStages);
-    for (size_t i = 0; i < blocks; ++i) {
-      if (types[i].text() != kBlock)
-        types[i].fail("'" + types[i].text() + "' is not supported; expected " + kBlock);
-    }
-  }
-  if (blocks != config.widths.size())
-    json.fail("up_block_types: expected as many as block_out_channels has, " +
-              std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
-}
-
 Config read_config(const JsonFields& json) {
   Config config;
   const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t otherwise) {
@@ -82,7 +56,7 @@ Config read_config(const JsonFields& json) {
                                             std::to_string(frames));
   if (json.has("mid_block_add_attention")) config.mid_attention = json["mid_block_add_attention"].boolean();
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
-  read_widths(json, config);
+  config.widths = read_group_norm_widths(json, kBlock, config.widths, config.groups);
   return config;
 }
 

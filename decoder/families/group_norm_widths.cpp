@@ -1,0 +1,41 @@
+#include "decoder/families/group_norm_widths.h"
+
+#include <string>
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostChannels = 1 << 14;
+constexpr size_t kMostStages = 8;
+
+}  // namespace
+
+std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* block,
+                                            std::vector<int64_t> widths, int32_t groups) {
+  size_t blocks = widths.size();
+  if (json.has("block_out_channels")) {
+    const JsonFields found = json["block_out_channels"];
+    widths.clear();
+    for (size_t i = 0; i < found.size(kMostStages); ++i) widths.push_back(found[i].integer(1, kMostChannels));
+    if (widths.empty()) found.fail("expected at least one width");
+  }
+  for (int64_t width : widths) {
+    if (width % groups != 0)
+      json.fail("block_out_channels: expected multiples of norm_num_groups = " + std::to_string(groups) +
+                ", found " + std::to_string(width));
+  }
+  if (json.has("up_block_types")) {
+    const JsonFields types = json["up_block_types"];
+    blocks = types.size(kMostStages);
+    for (size_t i = 0; i < blocks; ++i) {
+      if (types[i].text() != block)
+        types[i].fail("'" + types[i].text() + "' is not supported; expected " + block);
+    }
+  }
+  if (blocks != widths.size())
+    json.fail("up_block_types: expected as many as block_out_channels has, " + std::to_string(widths.size()) +
+              ", found " + std::to_string(blocks));
+  return widths;
+}
+
+}  // namespace headroom
