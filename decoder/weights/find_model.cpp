@@ -1,6 +1,5 @@
 #include "decoder/weights/find_model.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -25,8 +24,7 @@ bool is_model(const std::filesystem::path& folder) {
 }  // namespace
 
 std::string find_model(const std::string& name, const std::filesystem::path& file) {
-  const std::vector<std::string> built_in = built_in_models();
-  if (std::find(built_in.begin(), built_in.end(), name) != built_in.end()) return name;
+  if (built_in_config(name) != nullptr) return name;
   if (!name.empty()) {
     if (is_model(name)) return name;
     std::filesystem::path folder = std::filesystem::absolute(file).parent_path();

@@ -30,11 +30,6 @@ QString complaint(const char* name, const Check& check) {
   }
 }
 
-bool built_in(const QString& model) {
-  const std::vector<std::string> names = built_in_models();
-  return std::find(names.begin(), names.end(), model.toStdString()) != names.end();
-}
-
 const QStringList kLatentSuffixes{QStringLiteral(".npy"), QStringLiteral(".safetensors"),
                                   QStringLiteral(".pt"), QStringLiteral(".latent")};
 
@@ -83,7 +78,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
     if (!is_number) report(RunField::seed, tr("A whole number of at least 0."));
   } else if (!request.weights.isEmpty()) {
     if (!QFileInfo::exists(request.weights)) report(RunField::weights, tr("There is no such folder."));
-  } else if (decode && built_in(request.model)) {
+  } else if (decode && model && built_in_config(model->config_file) != nullptr) {
     report(RunField::weights, tr("A built-in model has no weights of its own: a folder, or random weights."));
   }
 

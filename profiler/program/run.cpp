@@ -258,10 +258,8 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
   const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;
   const Model model = for_frames(open_model(options.model), frames);
-  const std::vector<std::string> built_in = built_in_models();
   std::optional<uint64_t> seed = options.random_seed;
-  if (options.weights.empty() && std::find(built_in.begin(), built_in.end(), options.model) != built_in.end())
-    seed = seed.value_or(0);
+  if (options.weights.empty() && built_in_config(model.config_file) != nullptr) seed = seed.value_or(0);
   if (!options.plan.empty()) return record(options, model, seed, progress, said, err);
   const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();

@@ -293,6 +293,7 @@ TEST_CASE("run request: what stands in the way is said field by field") {
   };
   CHECK(with([](RunRequest& r) { r.model = "sdxxl"; }) == Fields{RunField::model});
   CHECK(with([](RunRequest& r) { r.random_weights = false; }) == Fields{RunField::weights});
+  CHECK(with([](RunRequest& r) { r.random_weights = false, r.model = "SDXL"; }) == Fields{RunField::weights});
   CHECK(with([](RunRequest& r) { r.random_weights = false, r.weights = "/nowhere"; }) ==
         Fields{RunField::weights});
   CHECK(with([](RunRequest& r) { r.seed = "-1"; }) == Fields{RunField::seed});

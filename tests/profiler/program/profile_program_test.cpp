@@ -107,6 +107,17 @@ TEST_CASE("profiling a tiny model gives every layer at every size") {
                   2, {"profile.json: dtype", "bf16"});
 }
 
+TEST_CASE("a built-in model in any spelling gets random weights") {
+  const Scratch scratch;
+  const std::string file = scratch / "profile.json";
+  const Ended ended =
+      call(run_profile,
+           joined({"--model", "TAE-SD", "--sizes", "16x16", "-o", file, "--quiet"}, kWhateverElseRuns));
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(read_profile(file).weights_source == "random");
+}
+
 TEST_CASE("a model's name that is not UTF-8 is refused before anything is measured") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "m\xff", test::tiny_config(), 1);
