@@ -14,6 +14,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/unnamed_file.h"
 
 namespace headroom {
 namespace {
@@ -22,13 +23,11 @@ constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kMostBytes = int64_t{512} << 20;
 constexpr size_t kSector = 4096;
 
-/// Opens a temporary file without a name.
-int open_nameless(const std::filesystem::path& folder) {
-  std::string pattern = (folder / ".headroom-rate-XXXXXX").string();
-  const int file = mkostemp(pattern.data(), O_CLOEXEC);
+/// Opens a temporary file that bypasses the page cache where the file system can.
+int open_uncached(const std::filesystem::path& folder) {
+  const int file = open_unnamed_file(folder);
   if (file < 0)
     throw InputError("--scratch " + folder.string() + ": no file can be made there: " + std::strerror(errno));
-  unlink(pattern.c_str());
   // If the file system does not support O_DIRECT, measure_folder() still flushes and drops the cache.
   fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_DIRECT);
   return file;
@@ -42,7 +41,7 @@ double rate(int64_t bytes, std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 FolderRates measure_folder(const std::filesystem::path& folder) {
-  const Descriptor file(open_nameless(folder));
+  const Descriptor file(open_uncached(folder));
   struct statvfs space {};
   if (fstatvfs(file.number(), &space) != 0) throw DeviceError(folder.string() + ": " + std::strerror(errno));
   const auto free_bytes =

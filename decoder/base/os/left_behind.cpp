@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "decoder/base/fnv_hash.h"
+#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/system_file.h"
 
 namespace headroom {
@@ -188,9 +189,8 @@ bool holds_frames_alone(int folder, int levels) noexcept {
     }
     alone = S_ISDIR(status.st_mode) && is_frame_number(stem) && levels > 1;
     if (!alone) return;
-    const int inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    alone = inner >= 0 && holds_frames_alone(inner, levels - 1);
-    if (inner >= 0) close(inner);
+    const Descriptor inner(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    alone = inner.number() >= 0 && holds_frames_alone(inner.number(), levels - 1);
   });
   return alone;
 }
@@ -200,10 +200,8 @@ bool is_left_by_user(int parent, const char* name) noexcept {
   struct stat status {};
   if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != geteuid()) return false;
   if (!S_ISDIR(status.st_mode)) return S_ISREG(status.st_mode);
-  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  const bool ours = folder >= 0 && holds_frames_alone(folder, kFolderLevels);
-  if (folder >= 0) close(folder);
-  return ours;
+  const Descriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return folder.number() >= 0 && holds_frames_alone(folder.number(), kFolderLevels);
 }
 
 }  // namespace
@@ -226,24 +224,18 @@ void remove_left_behind(const std::filesystem::path& file, const std::string& ma
   const std::string start = file.filename().string() + "." + mark + "-";
   const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
   const size_t place = process_mark(0).size() - 1;  // "<place>-"
-  const int folder = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  try {
-    for_each_name(folder, [&](const char* name) {
-      const std::string_view whole = name;
-      if (whole.size() <= start.size() + place || !whole.starts_with(start)) return;
-      pid_t process = 0;
-      std::from_chars(name + start.size() + place, name + whole.size(), process);
-      const std::string own = process_mark(process), expected = start + own + suffix;
-      if (process <= 0 || (whole != expected && whole != expected + ".partial-" + own)) return;
-      const bool ended = process == getpid() || has_ended(process);
-      if (ended && is_left_by_user(folder, name)) remove_in(folder, name, kFolderLevels);
-    });
-  } catch (...) {
-    close(folder);
-    throw;
-  }
-  close(folder);
+  const Descriptor folder(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() < 0) return;
+  for_each_name(folder.number(), [&](const char* name) {
+    const std::string_view whole = name;
+    if (whole.size() <= start.size() + place || !whole.starts_with(start)) return;
+    pid_t process = 0;
+    std::from_chars(name + start.size() + place, name + whole.size(), process);
+    const std::string own = process_mark(process), expected = start + own + suffix;
+    if (process <= 0 || (whole != expected && whole != expected + ".partial-" + own)) return;
+    const bool ended = process == getpid() || has_ended(process);
+    if (ended && is_left_by_user(folder.number(), name)) remove_in(folder.number(), name, kFolderLevels);
+  });
 } catch (...) {
   // Out of memory: the leftovers stay until the next run.
 }

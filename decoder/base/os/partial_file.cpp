@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/base/os/unnamed_file.h"
 
@@ -44,20 +45,15 @@ PartialFile::~PartialFile() {
 void PartialFile::write_through() const {
   // For a named pipe, open() blocks until a reader opens it. O_NOFOLLOW and the check below guard against a
   // link or a regular file that has replaced the stream meanwhile.
-  const int stream = target_.descriptor >= 0
-                         ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
-                         : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-  if (stream < 0) contents_->fail(errno);
-  try {
-    struct stat status {};
-    if (target_.descriptor < 0 && fstat(stream, &status) == 0 && S_ISREG(status.st_mode))
-      contents_->fail(EEXIST);
-    contents_->copy_to(stream);
-  } catch (...) {
-    close(stream);
-    throw;
-  }
-  if (close(stream) != 0) contents_->fail(errno);
+  Descriptor stream(target_.descriptor >= 0
+                        ? fcntl(target_.descriptor, F_DUPFD_CLOEXEC, 3)
+                        : open(target_.path.c_str(), O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  if (stream.number() < 0) contents_->fail(errno);
+  struct stat status {};
+  if (target_.descriptor < 0 && fstat(stream.number(), &status) == 0 && S_ISREG(status.st_mode))
+    contents_->fail(EEXIST);
+  contents_->copy_to(stream.number());
+  if (close(stream.release()) != 0) contents_->fail(errno);
 }
 
 void PartialFile::commit() {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <string>
 
+#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/base/os/system_file.h"
 
@@ -34,14 +35,13 @@ int64_t peak_resident_bytes() {
 
 bool reset_peak_resident() {
   const char* file = "/proc/self/clear_refs";
-  const int opened = open(file, O_WRONLY | O_CLOEXEC);
-  int failed = opened < 0 ? errno : 0;
-  while (opened >= 0 && write(opened, "5", 1) != 1) {
+  const Descriptor opened(open(file, O_WRONLY | O_CLOEXEC));
+  int failed = opened.number() < 0 ? errno : 0;
+  while (opened.number() >= 0 && write(opened.number(), "5", 1) != 1) {
     failed = errno;
     if (failed != EINTR) break;
     failed = 0;
   }
-  if (opened >= 0) close(opened);
   // Without a reset, the peak would include earlier work.
   if (is_system_failure(failed)) fail_by_errno(file, failed);
   return failed == 0;

@@ -59,16 +59,12 @@ int open_to_overwrite(const std::filesystem::path& file) {
 
 WrittenFile::WrittenFile(const std::filesystem::path& path, std::filesystem::path name)
     : name_(std::move(name)), descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) fail(errno);
+  if (descriptor_.number() < 0) fail(errno);
 }
 
 WrittenFile::WrittenFile(int descriptor, std::filesystem::path name)
     : name_(std::move(name)), descriptor_(descriptor) {
-  if (descriptor_ < 0) fail(errno);
-}
-
-WrittenFile::~WrittenFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_.number() < 0) fail(errno);
 }
 
 void WrittenFile::fail(int error_number) const {
@@ -76,21 +72,21 @@ void WrittenFile::fail(int error_number) const {
 }
 
 void WrittenFile::reserve(int64_t bytes) {
-  if (fallocate(descriptor_, 0, 0, bytes) != 0 && (errno == ENOSPC || errno == EFBIG)) fail(errno);
+  if (fallocate(descriptor_.number(), 0, 0, bytes) != 0 && (errno == ENOSPC || errno == EFBIG)) fail(errno);
 }
 
 void WrittenFile::write_at(int64_t offset, const void* data, int64_t bytes) {
-  const int error = write_fully(descriptor_, offset, static_cast<const char*>(data), bytes);
+  const int error = write_fully(descriptor_.number(), offset, static_cast<const char*>(data), bytes);
   if (error != 0) fail(error);
 }
 
 void WrittenFile::read_at(int64_t offset, void* data, int64_t bytes) const {
-  const int error = read_fully(descriptor_, offset, data, bytes);
+  const int error = read_fully(descriptor_.number(), offset, data, bytes);
   if (error != 0) fail(error == kEndsEarly ? EIO : error);
 }
 
 int WrittenFile::append(const void* data, int64_t bytes) noexcept {
-  const int error = write_fully(descriptor_, end_, static_cast<const char*>(data), bytes);
+  const int error = write_fully(descriptor_.number(), end_, static_cast<const char*>(data), bytes);
   if (error == 0) end_ += bytes;
   return error;
 }
@@ -98,7 +94,7 @@ int WrittenFile::append(const void* data, int64_t bytes) noexcept {
 void WrittenFile::copy_to(int descriptor) const {
   std::vector<char> piece(kPieceBytes);
   for (int64_t offset = 0;;) {
-    const ssize_t found = pread(descriptor_, piece.data(), piece.size(), offset);
+    const ssize_t found = pread(descriptor_.number(), piece.data(), piece.size(), offset);
     if (found < 0 && errno == EINTR) continue;
     if (found < 0) fail(errno);
     if (found == 0) return;
@@ -113,7 +109,7 @@ void WrittenFile::copy_to(int descriptor) const {
 }
 
 void WrittenFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (::close(descriptor_.release()) != 0) fail(errno);
 }
 
 void WrittenFile::close_and_remove(const std::filesystem::path& path) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "decoder/base/os/descriptor.h"
+
 namespace headroom {
 
 /// Writes all bytes at `offset`, in as many calls as needed. Returns errno, 0 for success.
@@ -21,7 +23,6 @@ class WrittenFile {
   WrittenFile(const std::filesystem::path& path, std::filesystem::path name);
   /// Takes over an open descriptor for reading and writing. If it is -1, throws DeviceError with errno.
   WrittenFile(int descriptor, std::filesystem::path name);
-  ~WrittenFile();
   WrittenFile(const WrittenFile&) = delete;
   WrittenFile& operator=(const WrittenFile&) = delete;
 
@@ -49,7 +50,7 @@ class WrittenFile {
 
  private:
   std::filesystem::path name_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   int64_t end_ = 0;
 };
 
