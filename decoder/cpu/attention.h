@@ -5,7 +5,6 @@
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/map_view.h"
-#include "decoder/operations/attention.h"
 
 namespace headroom {
 

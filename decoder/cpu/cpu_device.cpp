@@ -1,6 +1,4 @@
 #include "decoder/cpu/cpu_device.h"
-#include "decoder/operations/attention.h"
-#include "decoder/operations/linear_attention.h"
 
 #include <array>
 
@@ -8,6 +6,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/pixels.h"
+#include "decoder/operations/linear_attention.h"
 
 namespace headroom {
 namespace {
@@ -97,10 +96,9 @@ void CpuDevice::forget(TensorId id) {
 }
 
 void CpuDevice::run(const StepCall& call) {
-  using Run = void (*)(CpuSteps&, const StepCall&);
-  static constexpr std::array<Run, kAllKinds.size() - 1> kRuns{
-#define X(kind) cpu_steps::kind,
-      HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
+  static constexpr std::array kRuns{
+#define X(kind) &cpu_steps::kind,
+      HEADROOM_DEVICE_STEPS(X)
 #undef X
   };
   kRuns.at(index(call.kind))(steps_, call);

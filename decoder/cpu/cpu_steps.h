@@ -29,7 +29,7 @@ struct CpuSteps {
 // One function for each kind of step. Tiles are fp32; kept tensors may be stored in 16 bits.
 namespace cpu_steps {
 #define X(kind) void kind(CpuSteps& steps, const StepCall& call);
-HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
+HEADROOM_DEVICE_STEPS(X)
 #undef X
 }  // namespace cpu_steps
 

@@ -13,10 +13,6 @@
 namespace headroom {
 namespace {
 
-void zero(float* pixels, int64_t count, int64_t channels) {
-  if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
-}
-
 /// Position inside the extent whose values are copied to `at`, which may lie outside.
 int64_t copied_position(Edges edges, int64_t at, int64_t extent) {
   if (edges == Edges::replicate) return std::clamp<int64_t>(at, 0, extent - 1);
@@ -27,21 +23,6 @@ int64_t copied_position(Edges edges, int64_t at, int64_t extent) {
 
 /// Values converted at a time: they fit the first-level cache.
 constexpr int64_t kChunk = 4096;
-
-/// Fills all rows of the target. For rows inside the picture, make(row, part, pixels) writes the columns of
-/// `part`, which begin at `pixels`. All else becomes zero.
-template <typename Make>
-void for_rows_inside(const MapView& target, const Extent& picture, int64_t items, const Make& make) {
-  const Region part = inside(target.region, picture);
-  const int64_t columns = target.region.x.length(), channels = target.channels;
-  for_rows(items, target.region, columns * channels, [&](const Row& row) {
-    float* line = target.at(row, target.region.x.begin);
-    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
-    zero(line, part.x.begin - target.region.x.begin, channels);
-    make(row, part, line + (part.x.begin - target.region.x.begin) * channels);
-    zero(line + (part.x.end - target.region.x.begin) * channels, target.region.x.end - part.x.end, channels);
-  });
-}
 
 }  // namespace
 

@@ -29,17 +29,7 @@ void norm(CpuSteps& steps, const StepCall& call) {
     statistics.affine(set, channels, {weights.scale, weights.bias, epsilon}, scales.data() + i * channels,
                       shifts.data() + i * channels);
   }
-  const Region part = inside(target.region, call.picture);
-  const int64_t columns = target.region.x.length();
-  const int64_t left = part.x.begin - target.region.x.begin;
-  const int64_t right = target.region.x.end - part.x.end;
-  for_rows(call.items, target.region, columns * channels, [&](const Row& row) {
-    float* line = target.at(row, target.region.x.begin);
-    if (row.y < part.y.begin || row.y >= part.y.end) {
-      std::fill_n(line, columns * channels, 0.0f);
-      return;
-    }
-    std::fill_n(line, left * channels, 0.0f);
+  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
     const float* scale = scales.data() + number(row) * channels;
     const float* shift = shifts.data() + number(row) * channels;
     // A source in 16 bits is widened into the target, in chunks that stay in the first-level cache.
@@ -48,12 +38,11 @@ void norm(CpuSteps& steps, const StepCall& call) {
     const int64_t chunk = as_it_is ? part.x.length() : std::max<int64_t>(1, kChunk / channels);
     for (int64_t x = part.x.begin; x < part.x.end; x += chunk) {
       const int64_t pixels = std::min(chunk, part.x.end - x);
-      float* to = line + (x - target.region.x.begin) * channels;
       if (!as_it_is) kernels::widen(source.dtype, source.place(row, x), to, pixels * channels);
       kernels::norm_activate(as_it_is ? source.at(row, x) : to, to, pixels, channels, scale, shift,
                              op.activation);
+      to += pixels * channels;
     }
-    std::fill_n(line + (columns - right) * channels, right * channels, 0.0f);
   });
 }
 

@@ -1,5 +1,4 @@
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
@@ -7,6 +6,7 @@
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/operations/convolution.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/weights/folded_convolution.h"
 
@@ -23,12 +23,6 @@ constexpr int64_t kPartInputs = 64;
 
 int64_t aligned(int64_t floats) {
   return (floats + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
-}
-
-int64_t elements(const Parameter& parameter) {
-  int64_t product = 1;
-  for (int64_t length : parameter.shape) product *= length;
-  return product;
 }
 
 /// Runs f on chunks of [0, count).
@@ -64,7 +58,7 @@ PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm algorithm, flo
 }
 
 void load(const ParameterSource& source, const Parameter& parameter, float* out) {
-  for_chunks(elements(parameter),
+  for_chunks(elements_of(parameter),
              [&](const Interval& chunk) { source(parameter, chunk, out + chunk.begin); });
 }
 

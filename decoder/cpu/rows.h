@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "decoder/cpu/threads.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/interpreter/map_view.h"
 
 namespace headroom {
@@ -29,6 +31,25 @@ template <typename F>
 void for_rows(int64_t items, const Region& region, int64_t values_per_row, const F& f) {
   for_lines(items * region.t.length() * region.y.length(), values_per_row,
             [&](int64_t i) { f(row_of(region, i)); });
+}
+
+inline void zero(float* pixels, int64_t count, int64_t channels) {
+  if (count > 0) std::memset(pixels, 0, static_cast<size_t>(count * channels) * sizeof(float));
+}
+
+/// Fills all rows of the target. For rows inside the picture, make(row, part, pixels) writes the columns of
+/// `part`, which begin at `pixels`. All else becomes zero.
+template <typename Make>
+void for_rows_inside(const MapView& target, const Extent& picture, int64_t items, const Make& make) {
+  const Region part = inside(target.region, picture);
+  const int64_t columns = target.region.x.length(), channels = target.channels;
+  for_rows(items, target.region, columns * channels, [&](const Row& row) {
+    float* line = target.at(row, target.region.x.begin);
+    if (row.y < part.y.begin || row.y >= part.y.end) return zero(line, columns, channels);
+    zero(line, part.x.begin - target.region.x.begin, channels);
+    make(row, part, line + (part.x.begin - target.region.x.begin) * channels);
+    zero(line + (part.x.end - target.region.x.begin) * channels, target.region.x.end - part.x.end, channels);
+  });
 }
 
 }  // namespace headroom

@@ -148,10 +148,10 @@ void GpuDevice::make_affines(const Pass& pass) {
     const auto channels = static_cast<int32_t>(steps_.graph.tensor(op.output).channels);
     for (int64_t item = 0; item < steps_.sizes.items; ++item) {
       auto* scale = reinterpret_cast<float*>(steps_.state_at(steps_.layout.affines.at(op.output), item));
-      steps_.gpu.run(gpu::Affine{
-          reinterpret_cast<const Moments*>(steps_.state_at(steps_.layout.statistics.at(op.inputs[1]), item)),
-          sets, measured.groups, channels, measured.epsilon, steps_.weights_of(op).scale,
-          steps_.weights_of(op).norm_bias, scale, scale + int64_t{sets} * channels});
+      steps_.gpu.run(gpu::Affine{reinterpret_cast<const Moments*>(steps_.statistics_of(op.inputs[1], item)),
+                                 sets, measured.groups, channels, measured.epsilon,
+                                 steps_.weights_of(op).scale, steps_.weights_of(op).norm_bias, scale,
+                                 scale + int64_t{sets} * channels});
     }
   }
 }
@@ -189,10 +189,9 @@ void GpuDevice::check(TensorId id, const std::string& layer) {
 }
 
 void GpuDevice::run(const StepCall& call) {
-  using Run = void (*)(GpuSteps&, const StepCall&);
-  static constexpr std::array<Run, kAllKinds.size() - 1> kRuns{
-#define X(kind) gpu_steps::kind,
-      HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
+  static constexpr std::array kRuns{
+#define X(kind) &gpu_steps::kind,
+      HEADROOM_DEVICE_STEPS(X)
 #undef X
   };
   kRuns.at(index(call.kind))(steps_, call);

@@ -49,7 +49,7 @@ struct GpuSteps {
 // One function for each kind of step.
 namespace gpu_steps {
 #define X(kind) void kind(GpuSteps& steps, const StepCall& call);
-HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
+HEADROOM_DEVICE_STEPS(X)
 #undef X
 }  // namespace gpu_steps
 

@@ -70,6 +70,9 @@ namespace headroom {
   X(accumulate)           \
   X(emit)
 
+// Steps that every device has a function for. Output is passed on with a call of its own, Device::emit().
+#define HEADROOM_DEVICE_STEPS(X) HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
+
 /// Kinds of operations, and of the steps of tile programs (decoder/plan/plan.h).
 enum class OpKind {
 #define X(kind) kind,

@@ -7,7 +7,7 @@ namespace headroom {
 
 namespace {
 
-constexpr Operation kMove{.pads = true, .carries_rows = true};
+constexpr Operation kMove{.carries_rows = true};
 
 /// In the order of OpKind.
 constexpr std::array kOperations{
@@ -90,18 +90,23 @@ std::vector<int32_t> barrier_depths(const Graph& graph) {
 std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
   const Operation& own = operation(op.kind);
   if (own.parameters != nullptr) return own.parameters(graph, op);
-  if (!own.has_scale_and_bias) return {};
+  return own.has_scale_and_bias ? scale_and_bias(graph, op) : std::vector<Parameter>{};
+}
+
+std::vector<Parameter> scale_and_bias(const Graph& graph, const Op& op) {
   const int64_t channels = output_channels(graph, op);
   return {{op.name + ".weight", {channels}}, {op.name + ".bias", {channels}}};
 }
 
+int64_t elements_of(const Parameter& parameter) {
+  int64_t product = 1;
+  for (int64_t length : parameter.shape) product *= length;
+  return product;
+}
+
 int64_t parameter_elements(const Graph& graph, const Op& op) {
   int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) {
-    int64_t product = 1;
-    for (int64_t length : parameter.shape) product *= length;
-    sum += product;
-  }
+  for (const Parameter& parameter : parameters_of(graph, op)) sum += elements_of(parameter);
   return sum / op.convolution.parts;
 }
 

@@ -86,6 +86,9 @@ TensorId measured_tensor(const Op& op);
 std::vector<int32_t> barrier_depths(const Graph& graph);
 
 std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
+/// `<name>.weight` and `<name>.bias`, one value of each for a channel.
+std::vector<Parameter> scale_and_bias(const Graph& graph, const Op& op);
+int64_t elements_of(const Parameter& parameter);
 /// Elements of all parameters of the operation.
 int64_t parameter_elements(const Graph& graph, const Op& op);
 int64_t parameter_elements(const Graph& graph);

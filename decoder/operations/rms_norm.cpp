@@ -9,12 +9,10 @@ const Operation rms_norm{
     .has_scale_and_bias = true,
     .carries_rows = true,
     .parameters = [](const Graph& graph, const Op& op) -> std::vector<Parameter> {
-      const int64_t channels = output_channels(graph, op);
       if (op.gamma_axes == kNoParameters) return {};
-      if (op.gamma_axes == kWeightAndBias)
-        return {{op.name + ".weight", {channels}}, {op.name + ".bias", {channels}}};
+      if (op.gamma_axes == kWeightAndBias) return scale_and_bias(graph, op);
       std::vector<int64_t> shape(static_cast<size_t>(op.gamma_axes) + 1, 1);
-      shape[0] = channels;
+      shape[0] = output_channels(graph, op);
       return {{op.name + ".gamma", std::move(shape)}};
     },
     .flops_per_position = [](const Graph& graph, const Op& op,

@@ -1,10 +1,10 @@
 #include "decoder/schedule/gpu_layout.h"
-#include "decoder/operations/linear_attention.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom::gpu {
 namespace {
@@ -61,10 +61,8 @@ StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
       const int64_t sets = statistics_sets(graph, *graph.producer(op.inputs[1]), sizes);
       layout.affines[op.output] = place(sets * graph.tensor(op.output).channels * kAffineBytes);
     }
-    if (op.kind == OpKind::key_value_sums) {
-      const int64_t channels = head_channels(graph, op);
-      layout.statistics[op.output] = place(op.groups * channels * (channels + 1) * kSumBytes);
-    }
+    if (op.kind == OpKind::key_value_sums)
+      layout.statistics[op.output] = place(graph.tensor(op.output).channels * kSumBytes);
   }
   layout.partial_offset = layout.bytes;
   layout.bytes += partial_bytes(graph);

@@ -1,10 +1,10 @@
 #include "decoder/schedule/ranked_plan.h"
-#include "decoder/operations/linear_attention.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/rank_rows.h"
 #include "decoder/schedule/row_readers.h"
 
@@ -89,12 +89,8 @@ std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan) 
 int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& sizes) {
   constexpr int64_t kMoments = 3;
   const Op& op = graph.op(step.op);
-  if (step.kind == OpKind::key_value_sums) {
-    const int64_t channels = head_channels(graph, op);
-    return sizes.items * op.groups * channels * (channels + 1);
-  }
-  const int64_t sets = op.by_frame ? extent_of(graph.tensor(op.inputs[0]), sizes.latent).t : 1;
-  return sizes.items * sets * op.groups * kMoments;
+  if (step.kind == OpKind::key_value_sums) return sizes.items * graph.tensor(op.output).channels;
+  return sizes.items * gpu::statistics_sets(graph, op, sizes) * op.groups * kMoments;
 }
 
 size_t first_band_of(const Graph& graph, const Plan& plan, size_t pass,

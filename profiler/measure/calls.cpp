@@ -50,7 +50,11 @@ class OperationCall {
                       .source_picture = source_picture_};
     const size_t first = op_.kind == OpKind::add ? 1 : 0;
     for (size_t k = first; k < op_.inputs.size(); ++k) add_input(k, *prepared);
-    return takes_statistics(op_.kind) || first == 1 ? reading(prepared) : making(prepared);
+    if (first == 1) {
+      prepared->tiles.push_back(operands_.tile(region_, graph_.tensor(op_.output).channels));
+      prepared->call.target = prepared->tiles.back().view;
+    }
+    return timed(prepared, !takes_statistics(op_.kind) && first == 0);
   }
 
  private:
@@ -75,31 +79,19 @@ class OperationCall {
     call.inputs[0] = operands.next(input.region.y.length(), input.region.x.length(), input.channels);
   }
 
-  /// A call that writes no tile of its own.
-  Call reading(const SharedCall& prepared) const {
-    if (op_.kind == OpKind::add) {
-      prepared->tiles.push_back(operands_.tile(region_, graph_.tensor(op_.output).channels));
-      prepared->call.target = prepared->tiles.back().view;
-    }
-    return {[prepared, &device = device_, &operands = operands_] {
+  /// `makes_tile`: the call allocates its output tile each time, as a step does.
+  Call timed(const SharedCall& prepared, bool makes_tile) const {
+    const int64_t channels = makes_tile ? graph_.tensor(op_.output).channels : 0;
+    return {[prepared, makes_tile, channels, &device = device_, &operands = operands_] {
               StepCall& call = prepared->call;
+              DeviceTile made;
+              if (makes_tile) {
+                made = device.make_tile(call.region, channels, 1);
+                call.target = made.view;
+              }
               if (operation(call.kind).reads_kept) read_kept(operands, call);
               device.run(call);
               if (operation(call.kind).rounds) device.round(call.target, 1);
-            },
-            0};
-  }
-
-  /// A call that allocates its output tile each time, as a step does.
-  Call making(const SharedCall& prepared) const {
-    const int64_t channels = graph_.tensor(op_.output).channels;
-    return {[prepared, channels, &device = device_, &operands = operands_] {
-              StepCall& call = prepared->call;
-              const DeviceTile made = device.make_tile(call.region, channels, 1);
-              call.target = made.view;
-              if (operation(call.kind).reads_kept) read_kept(operands, call);
-              device.run(call);
-              if (operation(call.kind).rounds) device.round(made.view, 1);
             },
             operands_.tile_bytes(positions(extent_of(region_)) * channels)};
   }

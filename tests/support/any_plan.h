@@ -86,23 +86,16 @@ DrawnDecode draw_decode(uint64_t seed, const DecodeStyle& style, const Draw& dra
   return decode;
 }
 
-struct TiledAndUntiled {
-  Decoded tiled;
-  Array untiled;
-  bool in_file = false;  ///< the plan keeps something in a scratch file
-};
-
-/// Sets the plan's limit to its predicted peak, then decodes tiled and untiled. Requires a valid plan, and
-/// checks that no pass exceeds its predicted peak.
-inline TiledAndUntiled decode_both(DrawnDecode& decode, const Scratch& scratch) {
+/// Sets the plan's limit to its predicted peak, then decodes. Requires a valid plan, and checks that no pass
+/// exceeds its predicted peak.
+inline Decoded decode_tiled(DrawnDecode& decode, const Scratch& scratch) {
   Plan& plan = decode.plan;
   const bool in_file = limit_to_prediction(decode.model.graph, scratch, plan);
   const std::vector<Violation> violations = validate(plan, decode.model);
   const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
   CAPTURE(violation);
   REQUIRE(violations.empty());
-  const ParameterSource source = random_source(decode.seed);
-  const Decoded tiled = decode_to_memory(decode.model, plan, source, decode.latent);
+  Decoded tiled = decode_to_memory(decode.model, plan, random_source(decode.seed), decode.latent);
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     CAPTURE(i, plan.passes[i].name);
     CHECK(tiled.stats.passes[i].peak_bytes + plan.reserve_bytes <= plan.passes[i].predicted_peak_bytes);
@@ -110,9 +103,20 @@ inline TiledAndUntiled decode_both(DrawnDecode& decode, const Scratch& scratch) 
   CHECK(tiled.stats.pool_peak_bytes + plan.reserve_bytes <= plan.predicted_peak_bytes);
   CHECK((tiled.stats.scratch_written_bytes > 0) == in_file);
   CHECK(scratch.files().empty());
+  return tiled;
+}
+
+struct TiledAndUntiled {
+  Decoded tiled;
+  Array untiled;
+};
+
+inline TiledAndUntiled decode_both(DrawnDecode& decode, const Scratch& scratch) {
+  Decoded tiled = decode_tiled(decode, scratch);
   const Model& whole = decode.drawn.model;
   const Plan untiled = untiled_plan(whole, decode.request);
-  return {tiled, decode_to_memory(whole, untiled, source, decode.latent).picture, in_file};
+  const ParameterSource source = random_source(decode.seed);
+  return {std::move(tiled), decode_to_memory(whole, untiled, source, decode.latent).picture};
 }
 
 }  // namespace headroom::test
