@@ -15,6 +15,7 @@ from typing import Any
 import headroom_vae
 from headroom_vae.checkpoints import Recognised, recognise
 from headroom_vae.device import require_device
+from headroom_vae.latents import picture_of
 from headroom_vae.module import ModuleDecoder
 
 from .latents import decoder_input, decoder_shape, image_of, latent_of, require_picture
@@ -112,20 +113,20 @@ class HeadroomVAEDecode:
         known, decoder = _decoder_of(vae)
         model = known.model
         require_picture(model)
-        z = decoder_input(latent_of(samples, model), known, _module_of(vae))
+        z = decoder_input(latent_of(samples, model), known, decoder.module)
         device = _device_of(vae)
         require_limit_of_machine(limit, device)
-        batch, channels, frames, height, width = model.picture_shape(list(z.shape))
+        size, shape = picture_of(model, list(z.shape))
         if device != "cpu":
-            _make_room(vae, decoder, (batch, frames, height, width), limit, folder)
-        picture = torch.zeros([batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width], dtype=vae.vae_dtype)
+            _make_room(vae, decoder, size, limit, folder)
+        picture = torch.zeros(shape, dtype=vae.vae_dtype)
         progress = NodeProgress(vae, picture)
         try:
             decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture)
         except headroom_vae.DoesNotFit as refused:
             refused.args = (f"{refused}. The smallest limit_gib is {gib_of_bytes(refused.smallest_limit_bytes):g}", *refused.args[1:])
             raise
-        remark = f"; {known.clip_remark}" if frames > 1 and known.clip_remark else ""
+        remark = f"; {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
 
@@ -146,7 +147,7 @@ class HeadroomVAEMemory:
         changed = copy.copy(vae)
         own = getattr(vae.memory_used_decode, "of_comfyui", vae.memory_used_decode)
         try:
-            known = recognise(_module_of(vae))
+            known, _ = _decoder_of(vae)
             model = known.model
         except Exception as why:
             _warn_once(f"VAE memory (Headroom) leaves ComfyUI's own estimate: {why}")

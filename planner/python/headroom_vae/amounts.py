@@ -48,6 +48,13 @@ def whole_number(value: Any, name: str, expected: str = "a whole number") -> int
     return number
 
 
+def whole_size(height: int, width: int, frames: int, batch: int) -> tuple[int, int, int, int]:
+    """(batch, frames, height, width) as ints. Raises InputError for one that is not a whole number."""
+    named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
+    height, width, frames, batch = (whole_number(value, name) for name, value in named)
+    return batch, frames, height, width
+
+
 def file_name(path: Any, name: str) -> str:
     """``path`` as text. Raises InputError if it cannot be a file name."""
     try:

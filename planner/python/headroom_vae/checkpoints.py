@@ -44,39 +44,30 @@ class _Scheme:
 
 def recognise(module: Any) -> Recognised:
     """The decoder of a module. Raises Unsupported with the tensor or setting that is not supported."""
-    config = _config(module.state_dict(), module)
+    config, model = known_model(module.state_dict(), module)
     name = config["_class_name"]
     rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"))
     remark = _HUNYUAN_VIDEO_CLIPS if name == _class_of("hunyuan_video") else ""
-    return Recognised(_checked_model(config, module.state_dict()), rules, name == _class_of("seedvr2"), remark)
+    return Recognised(model, rules, name == _class_of("seedvr2"), remark)
 
 
-def model_of_tensors(tensors: Mapping[str, Any]) -> _core.Model:
-    """The model that has these tensors, by name. Raises Unsupported."""
-    return _checked_model(_config(tensors, None), tensors)
-
-
-def _config(tensors: Mapping[str, Any], module: Any) -> dict:
+def known_model(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:
+    """The config and model that have these tensors, by name. Raises Unsupported, also for a tensor that the model does not read."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     prefix, scheme = _scheme_of(shapes)
     own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
     try:
-        return scheme.config(own, module)
+        config = scheme.config(own, module)
     except KeyError as error:
         raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
     except (IndexError, ZeroDivisionError):
         raise Unsupported("vae: its decoder's tensors have other shapes than those of any decoder that is known by its tensors") from None
-
-
-def _checked_model(config: dict, tensors: Mapping[str, Any]) -> _core.Model:
-    """The model of a config. Raises Unsupported if the decoder has tensors that the model does not read."""
     model = model_of(json.dumps(config), config["_class_name"])
-    prefix, scheme = _scheme_of({name: () for name in tensors})
     read = set(model.read_names(list(tensors)))
     for name in sorted(tensors):
         if name.startswith(prefix + scheme.decoder) and name not in read and not (scheme.unread and scheme.unread in name):
             raise Unsupported(f"{name}: {config['_class_name']} has no such tensor. This is another decoder than those known here")
-    return model
+    return config, model
 
 
 def _scheme_of(shapes: Shapes) -> tuple[str, _Scheme]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core, sampling
-from .amounts import is_plain_number, limit_bytes, require_sensible_limit, whole_number
+from .amounts import is_plain_number, limit_bytes, require_sensible_limit, whole_size
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError
+from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
 from .verification import largest_error
@@ -58,6 +59,12 @@ class Options:
             raise InputError(f"progress: expected True, False, None or a function of the share that is done, found {self.progress!r}")
         return self
 
+    def of_decode(self) -> dict[str, Any]:
+        """The options that determine a decode's plan, as keywords of ModuleDecoder's functions."""
+        return {
+            "limit": self.limit, "host_limit": self.host_limit, "scratch": self.scratch, "profile": self.profile, "release": self.release,
+        }  # fmt: skip
+
 
 class Handle:
     """A VAE that decodes with Headroom. Made by :func:`headroom_vae.enable`.
@@ -98,13 +105,7 @@ class Handle:
 
             handle.predict(1536, 2048).require()
         """
-        chosen = self.options
-        named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
-        height, width, frames, batch = (whole_number(value, name) for name, value in named)
-        return self.decoder.predict(
-            (batch, frames, height, width), self.vae.dtype, chosen.limit, host_limit=chosen.host_limit,
-            scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
-        )  # fmt: skip
+        return self.decoder.predict(whole_size(height, width, frames, batch), self.vae.dtype, **self.options.of_decode())
 
     def report(self) -> DecodeReport:
         """The report of the last decode: device, peak in bytes, seconds, and settings of the VAE that were not used.
@@ -186,14 +187,8 @@ class Handle:
     def _require_ready(self, latents: Any, shape: list[int] | None) -> None:
         """Raises the errors that a decode of such latents would raise before it runs. ``shape`` is that of the latents to decode, if it
         is known."""
-        chosen, size = self.options, None
-        if shape is not None and chosen.on_misfit == "raise":
-            batch, _, frames, height, width = self.model.picture_shape(shape)
-            size = batch, frames, height, width
-        self.decoder.require_ready(
-            latents, size, self._dtype(self.vae), chosen.limit,
-            host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, release=chosen.release,
-        )  # fmt: skip
+        size = picture_of(self.model, shape)[0] if shape is not None and self.options.on_misfit == "raise" else None
+        self.decoder.require_ready(latents, size, self._dtype(self.vae), **self.options.of_decode())
 
     def _warn_of_blending(self, stacklevel: int) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
@@ -214,8 +209,7 @@ class Handle:
         chosen, trace_file = self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
-            z, limit=chosen.limit, host_limit=chosen.host_limit, scratch=chosen.scratch, profile=chosen.profile, dtype=self._dtype(vae), release=chosen.release,
-            progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
+            z, **chosen.of_decode(), dtype=self._dtype(vae), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:

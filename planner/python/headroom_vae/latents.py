@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _core
 from .errors import InputError
+
+
+def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, int, int], list[int]]:
+    """The picture that a latent of this shape makes: (batch, frames, height, width), and its tensor's shape, N×C×H×W or N×C×T×H×W
+    like the latent's. Raises InputError."""
+    batch, channels, frames, height, width = model.picture_shape(latent)
+    return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
 
 
 def require_latent(z: Any) -> None:

@@ -16,7 +16,7 @@ from .described import dtype_name
 from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
-from .latents import latent_values, require_latent
+from .latents import latent_values, picture_of, require_latent
 from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
@@ -123,7 +123,7 @@ class ModuleDecoder:
         Raises InputError with the first parameter that is missing or has another shape. Raises Unsupported if decodes cannot
         run on the parameters' device, or if the module was changed. Warns if decodes run on the CPU instead."""
         parameters = self._unchanged_parameters()
-        own, device = parameters.device(), self._device()
+        own, device = parameters.device(), self._device(parameters)
         require_device(device)
         _require_cpu_to_release(device, release)
         if own != device:
@@ -164,7 +164,7 @@ class ModuleDecoder:
         import torch
 
         require_latent(z)
-        batch, channels, frames, height, width = self.model.picture_shape(list(z.shape))
+        size, picture = picture_of(self.model, list(z.shape))
         with self._lock:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
@@ -175,19 +175,18 @@ class ModuleDecoder:
             _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
-            picture = [batch, channels, height, width] if z.dim() == 4 else [batch, channels, frames, height, width]
             sample = torch.empty(picture, dtype=dtype) if out is None else out
             if list(sample.shape) != picture or sample.dtype != dtype:
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {sample.dtype} of {list(sample.shape)}")
             latent = latent_values(z)
             run, refusals = None, []
             while run is None:
-                prediction, known = self._planned((batch, frames, height, width), dtype, limit, options)
+                prediction, known = self._planned(size, dtype, limit, options)
                 if refusals and (not prediction.fits or len(refusals) == plans):
                     raise refusals[0]
                 plan = prediction.require()
                 planning_seconds = 0.0 if known else time.perf_counter() - started
-                decoder = self._decoder(device, self._model_for(frames, release))
+                decoder = self._decoder(device, self._model_for(size[1], release))
                 tensors = self._tensors(decoder, device, plan, parameters)
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
@@ -256,7 +255,7 @@ class ModuleDecoder:
     ) -> Prediction:
         """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture."""
         batch, frames, height, width = size
-        device = device or self._device()
+        device = device or self._device(Parameters(self.module, self.model))
         on_cpu = device == "cpu"
         asked = dtype_name(dtype)
         name = self.model.decoding_dtype(asked)
@@ -292,21 +291,18 @@ class ModuleDecoder:
         key = (*size, str(dtype), limit, *options.values())
         found = self._predictions.get(key)
         if found is not None:
-            if limit != "auto" or (found.fits and found.peak_bytes <= self._limit(limit, options["device"])):
+            if limit != "auto" or (found.fits and found.peak_bytes <= free_bytes(options["device"], self._held_on(options["device"]))):
                 return found, True
         found = self._predictions[key] = self.predict(size, dtype, limit, **options)
         return found, False
 
-    def _limit(self, limit: int | str | None, device: str) -> int | None:
-        return free_bytes(device, self._held_on(device)) if limit == "auto" else limit_bytes(limit)
-
-    def _device(self) -> str:
+    def _device(self, parameters: Parameters) -> str:
         """The device that decodes of the module run on."""
-        return "cpu" if self.released else decoding_device(Parameters(self.module, self.model).device())
+        return "cpu" if self.released else decoding_device(parameters.device())
 
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""
-        device = "cpu" if self.released else decoding_device(parameters.device())
+        device = self._device(parameters)
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device
         try:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import file_name, limit_bytes, whole_number
+from .amounts import file_name, limit_bytes, whole_size
 from .described import describe, device_of, dtype_of
 from .device import free_bytes
 from .errors import DoesNotFit, InputError, in_python
@@ -127,8 +127,7 @@ def planner_of(
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a request, and a text that describes the request."""
-    named = (("height", height), ("width", width), ("frames", frames), ("batch", batch))
-    height, width, frames, batch = (whole_number(value, name) for name, value in named)
+    size = batch, frames, height, width = whole_size(height, width, frames, batch)
     model = describe(vae).for_frames(frames)
     asked = dtype_of(vae, dtype)
     dtype = model.decoding_dtype(asked)
@@ -140,7 +139,7 @@ def planner_of(
     planner = _core.Planner(
         model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, picture_dtype=asked, **options
     )
-    return planner, request_words(model, (batch, frames, height, width), asked)
+    return planner, request_words(model, size, asked)
 
 
 def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
