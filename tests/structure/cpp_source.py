@@ -43,8 +43,12 @@ class Source:
     balanced: bool = True
 
 
-def product_files(root: Path = ROOT) -> list[Path]:
-    return sorted(path for folder in PRODUCT for path in (root / folder).rglob("*") if path.suffix in (".h", ".cpp", ".cu"))
+def product_files(suffixes: tuple[str, ...] = (".h", ".cpp", ".cu")) -> list[Path]:
+    return sorted(path for folder in PRODUCT for path in (ROOT / folder).rglob("*") if path.suffix in suffixes)
+
+
+def product_texts(suffixes: tuple[str, ...]) -> dict[str, str]:
+    return {str(path.relative_to(ROOT)): path.read_text() for path in product_files(suffixes)}
 
 
 def without_comments(text: str) -> str:

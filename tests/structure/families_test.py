@@ -3,24 +3,21 @@
 
 import re
 import unittest
-from pathlib import Path
 
-from cpp_source import PRODUCT, ROOT
+from cpp_source import ROOT, product_texts
 
 FAMILIES = "decoder/families"
 SUFFIXES = (".h", ".cpp", ".cu", ".c", ".py")
 
 
-def names_of_records(root: Path = ROOT) -> list[str]:
-    text = "".join(path.read_text() for path in sorted((root / FAMILIES).glob("*.cpp")))
+def names_of_records() -> list[str]:
+    text = "".join(path.read_text() for path in sorted((ROOT / FAMILIES).glob("*.cpp")))
     return re.findall(r'\.(?:class_name|source_file) = "([^"]+)"', text)
 
 
-def product_texts(root: Path = ROOT) -> dict[str, str]:
+def other_texts() -> dict[str, str]:
     """Files outside of the families' folder."""
-    files = [path for folder in PRODUCT for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
-    texts = {str(path.relative_to(root)): path.read_text() for path in files}
-    return {file: text for file, text in texts.items() if not file.startswith(FAMILIES + "/")}
+    return {file: text for file, text in product_texts(SUFFIXES).items() if not file.startswith(FAMILIES + "/")}
 
 
 def naming(names: list[str], texts: dict[str, str]) -> list[str]:
@@ -30,14 +27,14 @@ def naming(names: list[str], texts: dict[str, str]) -> list[str]:
 
 class Families(unittest.TestCase):
     def test_product(self):
-        self.assertEqual(naming(names_of_records(), product_texts()), [])
+        self.assertEqual(naming(names_of_records(), other_texts()), [])
 
     def test_finds_names(self):
         names = names_of_records()
         self.assertGreaterEqual(len(names), 28)  # one class and one file for each of 14 families
         for name in names:
             self.assertEqual(naming(names, {"a.py": f"import os\n# As {name} has it.\n"}), [f"a.py:2: # As {name} has it."])
-        self.assertGreater(len(product_texts()), 800)
+        self.assertGreater(len(other_texts()), 800)
 
 
 if __name__ == "__main__":

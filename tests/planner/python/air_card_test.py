@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -31,6 +32,8 @@ from headroom_vae import device, parameters
 MIB = 1 << 20
 CARD = torch.device("cuda", 0)
 
+latent = functools.partial(tiny.latent, seed=3)
+
 
 class RecordedMemory(device.TorchMemory):
     """Torch's memory, with a record of each reservation's address and size."""
@@ -40,10 +43,6 @@ class RecordedMemory(device.TorchMemory):
     def reserve(self, bytes_: int) -> int:
         RecordedMemory.blocks.append((super().reserve(bytes_), bytes_))
         return RecordedMemory.blocks[-1][0]
-
-
-def latent(*shape: int, seed: int = 3) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def put_behind(stream: torch.cuda.Stream) -> None:
@@ -66,17 +65,15 @@ def _raising(error, times=1000):
     return empty
 
 
-class AirCard(unittest.TestCase):
+class AirCard(tiny.Case):
     def setUp(self):
+        super().setUp()
         for patch in (
             mock.patch.object(device, "GPU_MODULE", Path(os.environ["HEADROOM_AIR_MODULE"])),
             mock.patch.object(device, "TorchMemory", RecordedMemory),
         ):
             patch.start()
             self.addCleanup(patch.stop)
-        grad = torch.no_grad()
-        grad.__enter__()
-        self.addCleanup(grad.__exit__, None, None, None)
         RecordedMemory.blocks.clear()
 
     def assert_close(self, ours, theirs, largest=1e-5):

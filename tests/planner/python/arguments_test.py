@@ -24,11 +24,9 @@ class Configless(torch.nn.Linear):
 Configless.__name__ = "AutoencoderKL"
 
 
-class Arguments(unittest.TestCase):
+class Arguments(tiny.Case):
     def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
+        super().setUp()
         catch = warnings.catch_warnings()
         catch.__enter__()
         self.addCleanup(catch.__exit__, None, None, None)

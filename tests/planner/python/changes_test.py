@@ -21,6 +21,7 @@ from diffusers.hooks import apply_group_offloading
 from diffusers.models import attention_processor as processors
 from diffusers.training_utils import EMAModel
 from drawn_changes import applied, draw
+from tiny import latent
 
 DRAWS = 1000 if "--long" in sys.argv else 200
 CPU = torch.device("cpu")
@@ -34,24 +35,14 @@ FAMILIES = (
 )  # fmt: skip
 
 
-def latent(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
 def own_decode(vae, z):
     return type(vae).decode(vae, z, return_dict=False)[0]
 
 
-class Case(unittest.TestCase):
+class Case(tiny.Case):
     def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
+        super().setUp()
         self.z = latent(1, 4, 5, 7)
-
-    def assert_close(self, ours, theirs, largest=1e-4):
-        self.assertEqual(ours.shape, theirs.shape)
-        self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
 
     def assert_refused(self, change, message):
         """Makes the change before the VAE is enabled, after that, and between two decodes."""

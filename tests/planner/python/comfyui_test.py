@@ -22,7 +22,7 @@ import headroom_vae
 import tiny
 import torch
 from headroom_vae import device
-from headroom_vae.checkpoints import model_of_tensors
+from headroom_vae.checkpoints import known_model
 from headroom_vae.module import ModuleDecoder
 
 comfyui_stand_in.install()
@@ -378,20 +378,20 @@ class Nodes(unittest.TestCase):
             self.assertTrue(node.RETURN_TYPES)
 
     def test_configs_from_shapes(self):
-        model = model_of_tensors(Renamed(self.vae()).state_dict())
+        _, model = known_model(Renamed(self.vae()).state_dict())
         self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKL", 4))
         with self.assertRaisesRegex(headroom_vae.Unsupported, "original tensor names of Stable Diffusion"):
-            model_of_tensors({"encoder.weight": torch.zeros(1)})
+            known_model({"encoder.weight": torch.zeros(1)})
         with self.assertRaisesRegex(headroom_vae.Unsupported, "mix_factor"):
-            model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
+            known_model({"decoder.mid.block_1.norm1.weight": torch.zeros(1), "decoder.mid.block_1.mix_factor": torch.zeros(1)})
         with self.assertRaisesRegex(headroom_vae.Unsupported, "no tensor decoder.conv_in.weight"):
-            model_of_tensors({"decoder.mid.block_1.norm1.weight": torch.zeros(1)})
+            known_model({"decoder.mid.block_1.norm1.weight": torch.zeros(1)})
 
     @torch.no_grad()
     def test_wan_2_2_by_its_original_names(self):
         vae = tiny.wan22(dim_mult=[1, 2, 4, 4], num_res_blocks=2, temperal_downsample=[False, True, True])
         made = Renamed(vae, original_wan_22_name)
-        model = model_of_tensors(made.state_dict())
+        _, model = known_model(made.state_dict())
         self.assertEqual((model.class_name, model.latent_channels), ("AutoencoderKLWan", 4))
         for frames in (1, 2):
             z = torch.randn(1, 4, frames, 3, 5, generator=torch.Generator().manual_seed(0))

@@ -25,28 +25,16 @@ import headroom_vae
 import tiny
 import torch
 from headroom_vae import verification
+from tiny import latent
 
 MIB = 1 << 20
-
-
-def latent(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def resident_bytes() -> int:
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-class Enable(unittest.TestCase):
-    def assert_close(self, ours, theirs, largest=1e-4):
-        self.assertEqual(ours.shape, theirs.shape)
-        self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
-
-    def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
-
+class Enable(tiny.Case):
     def test_everything_else_of_the_vae_stays(self):
         vae = tiny.kl()
         before = {name: tensor.clone() for name, tensor in vae.state_dict().items()}
@@ -408,13 +396,8 @@ def _with_config(vae, **values):
     return copied
 
 
-class Families(unittest.TestCase):
+class Families(tiny.Case):
     """Models that the tested pipelines do not cover."""
-
-    def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
 
     def check(self, vae, shape=(2, 4, 7, 9)):
         z = latent(*shape)

@@ -12,18 +12,10 @@ import headroom_vae
 import tiny
 import torch
 from headroom_vae.fork_aware_lock import ForkAwareLock
+from tiny import latent
 
 
-def latent(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-class Fork(unittest.TestCase):
-    def setUp(self):
-        grad = torch.no_grad()
-        grad.__enter__()
-        self.addCleanup(grad.__exit__, None, None, None)
-
+class Fork(tiny.Case):
     def test_a_child_of_fork_decodes_as_its_parent_does(self):
         vae, z = tiny.kl(), latent(1, 4, 16, 16)
         headroom_vae.enable(vae)

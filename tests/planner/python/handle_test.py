@@ -12,18 +12,10 @@ import headroom_vae
 import tiny
 import torch
 from headroom_vae import parameters
+from tiny import latent
 
 
-def latent(*shape: int) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
-
-
-class Handles(unittest.TestCase):
-    def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
-
+class Handles(tiny.Case):
     def warned(self, call) -> list[warnings.WarningMessage]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -31,10 +31,9 @@ CPU = torch.device("cpu")
 LIMIT = "64MiB"
 
 
-class States(unittest.TestCase):
+class States(tiny.Case):
     def setUp(self):
-        torch.set_grad_enabled(False)
-        self.addCleanup(torch.set_grad_enabled, True)
+        super().setUp()
         accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)  # CPU offload hooks of other tests
 
     def made(self):
@@ -44,10 +43,6 @@ class States(unittest.TestCase):
     def picture(self, pipe, **more):
         result = tiny.run(pipe, self.arguments, **more)
         return result[0] if isinstance(result, tuple) else result
-
-    def assert_close(self, ours, theirs, largest=1e-4):
-        self.assertEqual(ours.shape, theirs.shape)
-        self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
 
     def assert_follows(self, state, *undone, theirs=None):
         """The state is set up before enable(), after it, and after a first picture. The picture is that of the pipeline's own decode,
@@ -375,12 +370,8 @@ def _as_original(name: str, value: torch.Tensor) -> torch.Tensor:
     return (value[..., None, None] if "attentions" in name and value.dim() == 2 else value).contiguous()
 
 
-class BeforeTheDenoising(unittest.TestCase):
+class BeforeTheDenoising(tiny.Case):
     """Errors of the decode come before the denoising where the size is known."""
-
-    def setUp(self):
-        torch.set_grad_enabled(False)
-        self.addCleanup(torch.set_grad_enabled, True)
 
     def assert_raises_before(self, pipe, arguments, **more):
         denoiser = pipe.unet if hasattr(pipe, "unet") else pipe.transformer

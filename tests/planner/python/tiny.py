@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import unittest
 
 logging.disable(logging.WARNING)
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
@@ -14,6 +15,23 @@ import diffusers  # noqa: E402
 import torch  # noqa: E402
 
 diffusers.utils.logging.set_verbosity_error()
+
+
+class Case(unittest.TestCase):
+    """Tests run without gradients."""
+
+    def setUp(self):
+        without_gradients = torch.no_grad()
+        without_gradients.__enter__()
+        self.addCleanup(without_gradients.__exit__, None, None, None)
+
+    def assert_close(self, ours, theirs, largest=1e-4):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours.float() - theirs.float()).abs().max()), largest * float(theirs.float().abs().max()))
+
+
+def latent(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def seeded(make, *args, seed: int = 0, **config):
@@ -247,7 +265,7 @@ def unet(**config):
 
 
 def embeddings(*shape: int, seed: int = 1):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return latent(*shape, seed=seed)
 
 
 def stable_diffusion():

@@ -11,18 +11,10 @@ import headroom_vae
 import tiny
 import torch
 from headroom_vae import verification
+from tiny import latent
 
 
-def latent(*shape: int) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
-
-
-class Verify(unittest.TestCase):
-    def setUp(self):
-        self._grad = torch.no_grad()
-        self._grad.__enter__()
-        self.addCleanup(self._grad.__exit__, None, None, None)
-
+class Verify(tiny.Case):
     def error(self, vae, z, largest=1e-4):
         """Returns the largest error of a decode with verify=True. Only warnings about blending are allowed."""
         with warnings.catch_warnings():
