@@ -1,7 +1,8 @@
 #include "decoder/exchange/agreement.h"
-#include "decoder/base/fnv_hash.h"
 
 #include <algorithm>
+
+#include "decoder/base/fnv_hash.h"
 
 namespace headroom {
 namespace {

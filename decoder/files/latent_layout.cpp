@@ -1,11 +1,11 @@
 #include "decoder/files/latent_layout.h"
 
 #include <algorithm>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/errors.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
 
 namespace headroom {

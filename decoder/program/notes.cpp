@@ -1,7 +1,8 @@
 #include "decoder/program/notes.h"
-#include "decoder/base/printable.h"
 
 #include <variant>
+
+#include "decoder/base/printable.h"
 
 namespace headroom {
 

@@ -1,5 +1,4 @@
 #include "decoder/program/ranks.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "decoder/exchange/agreement.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/operations/operation.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "decoder/program/choose_plan.h"
@@ -47,8 +47,7 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exch
   std::vector<float> values;
   for (const Op& op : graph.ops()) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
-      int64_t count = 1;
-      for (int64_t length : parameter.shape) count *= length;
+      const int64_t count = elements_of(parameter);
       for (int64_t at = 0; at < count; at += kPiece) {
         const Interval piece{at, std::min(count, at + kPiece)};
         values.resize(static_cast<size_t>(piece.length()));

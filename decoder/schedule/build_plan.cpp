@@ -1,11 +1,11 @@
 #include "decoder/schedule/build_plan.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/peak.h"
 #include "decoder/schedule/rank_rows.h"

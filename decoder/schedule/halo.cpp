@@ -1,10 +1,10 @@
 #include "decoder/schedule/halo.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 namespace {

@@ -1,11 +1,11 @@
 #include "decoder/schedule/lowering.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <map>
 #include <stdexcept>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/halo.h"
 #include "decoder/schedule/tiles.h"
 

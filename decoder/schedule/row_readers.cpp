@@ -1,10 +1,10 @@
 #include "decoder/schedule/row_readers.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/tiles.h"
 
 namespace headroom {

@@ -1,10 +1,10 @@
 #include "decoder/schedule/tile_classes.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 namespace {

@@ -1,9 +1,9 @@
 #include "decoder/schedule/tiles.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/operation.h"
 
 namespace headroom {
 

@@ -1,6 +1,4 @@
 #include "decoder/weights/open_model.h"
-#include "decoder/families/load_model.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +15,9 @@
 #include "decoder/base/printable.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/safetensors.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/read_stored.h"
 #include "decoder/weights/weight_files.h"
 

@@ -1,5 +1,4 @@
 #include "gui/view/documents_dock.h"
-#include "gui/model/plain_tooltip.h"
 
 #include <QPushButton>
 #include <QShortcut>
@@ -7,6 +6,8 @@
 #include <QVBoxLayout>
 #include <array>
 #include <map>
+
+#include "gui/model/plain_tooltip.h"
 
 namespace headroom::gui {
 namespace {

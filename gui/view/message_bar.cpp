@@ -1,5 +1,4 @@
 #include "gui/view/message_bar.h"
-#include "gui/view/plain_label.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -7,6 +6,8 @@
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include "gui/view/plain_label.h"
 
 namespace headroom::gui {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/operations/operation.h"
 #include "decoder/schedule/build_plan.h"
 
 namespace headroom::planner {

@@ -1,8 +1,6 @@
 #include "profiler/eager/layer_memory.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <string>
 
 #include "decoder/graph/geometry.h"
@@ -83,9 +81,7 @@ class Layer {
   int64_t kernel() const {
     int64_t elements = 0;
     for (const Parameter& parameter : parameters_of(graph_, op_)) {
-      if (!ends_with(parameter.name, ".bias"))
-        elements += std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1},
-                                    std::multiplies<int64_t>());
+      if (!ends_with(parameter.name, ".bias")) elements += elements_of(parameter);
     }
     return elements * setting_.element_bytes;
   }

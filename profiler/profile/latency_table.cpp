@@ -5,7 +5,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/attention.h"
-#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
 
 namespace headroom::profiler {

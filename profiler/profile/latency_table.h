@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "decoder/operations/convolution.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::profiler {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
-#include "decoder/families/load_model.h"
 
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
+#include "decoder/families/load_model.h"
 #include "profiler/history/decoding_class.h"
 #include "reports/figures/layer_bytes.h"
 #include "reports/figures/unit.h"

@@ -1,9 +1,9 @@
 #include "reports/figures/layer_bytes.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
+
+#include "decoder/operations/operation.h"
 
 namespace headroom::reports {
 
@@ -44,9 +44,7 @@ std::vector<int64_t> bytes_of(const LayerSize& size, const ClipCut& cut, int64_t
 std::vector<int64_t> parameter_sizes(const Graph& graph) {
   std::set<int64_t> sizes;
   for (const Op& op : graph.ops()) {
-    for (const Parameter& parameter : parameters_of(graph, op))
-      sizes.insert(
-          std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>()));
+    for (const Parameter& parameter : parameters_of(graph, op)) sizes.insert(elements_of(parameter));
   }
   return {sizes.begin(), sizes.end()};
 }

@@ -1,9 +1,9 @@
 #include "reports/render/findings.h"
 
 #include <algorithm>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/lower_peak.h"
 #include "reports/figures/history.h"

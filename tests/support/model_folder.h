@@ -23,8 +23,7 @@ inline std::string random_safetensors(const Graph& graph, uint64_t seed) {
   for (const Op& op : graph.ops()) {
     for (const Parameter& parameter : parameters_of(graph, op)) {
       if (header.contains(parameter.name)) continue;  // several operations share it
-      int64_t count = 1;
-      for (int64_t length : parameter.shape) count *= length;
+      const int64_t count = elements_of(parameter);
       std::vector<float> values(static_cast<size_t>(count));
       fill_random(parameter, seed, values.data());
       const size_t begin = data.size();

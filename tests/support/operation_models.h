@@ -44,7 +44,6 @@ class OperationModel {
         return convolution();
       case OpKind::upsample:
         return graph().upsample("op", x_, {1, 2, 2});
-      case OpKind::statistics:
       case OpKind::norm:
         return graph().norm("op", x_, graph().statistics("sums", x_, groups(), 1e-5, random_.chance(0.5)),
                             activation());
@@ -70,7 +69,6 @@ class OperationModel {
         return graph().gate("op", x_);
       case OpKind::depth_to_space:
         return depth_to_space(in_time);
-      case OpKind::key_value_sums:
       case OpKind::linear_attention:
         return linear_attention();
       case OpKind::activate:

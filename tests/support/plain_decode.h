@@ -48,8 +48,7 @@ class PlainDecode {
   std::vector<std::vector<float>> parameters(const Op& op) const {
     std::vector<std::vector<float>> list;
     for (const Parameter& parameter : parameters_of(graph_, op)) {
-      int64_t count = 1;
-      for (int64_t length : parameter.shape) count *= length;
+      const int64_t count = elements_of(parameter);
       list.emplace_back(static_cast<size_t>(count));
       source_(parameter, {0, count}, list.back().data());
     }

@@ -1,5 +1,4 @@
 #include "decoder/cpu/convolution.h"
-#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/kept_map.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/session/libraries.h"
 #include "tests/support/random.h"
@@ -100,8 +100,7 @@ struct DrawnConvolution {
     graph.set_output(upsamples ? graph.upsampled_conv("conv", latent, outputs, traits)
                                : graph.conv("conv", latent, outputs, {1, kernel, kernel}, traits));
     for (const Parameter& parameter : parameters_of(graph, op())) {
-      int64_t count = 1;
-      for (int64_t length : parameter.shape) count *= length;
+      const int64_t count = elements_of(parameter);
       const bool variance = parameter.name == "norm.running_var";
       for (int64_t i = 0; i < count; ++i)
         parameters[parameter.name].push_back(static_cast<float>(random.uniform(variance ? 0.5 : -1, 1)));

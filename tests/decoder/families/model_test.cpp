@@ -1,12 +1,12 @@
 #include "decoder/graph/model.h"
-#include "decoder/families/load_model.h"
-#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "decoder/families/built_in_models.h"
+#include "decoder/families/load_model.h"
+#include "decoder/operations/operation.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_model.h"

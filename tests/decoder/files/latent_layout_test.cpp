@@ -1,8 +1,8 @@
 #include "decoder/files/latent_layout.h"
 
 #include <catch2/catch.hpp>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

@@ -1,5 +1,4 @@
 #include "decoder/graph/graph.h"
-#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
+#include "decoder/operations/operation.h"
 #include "tests/support/op_named.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "decoder/program/latent_scale.h"
 #include "tests/decoder/program/ready_decode.h"
 

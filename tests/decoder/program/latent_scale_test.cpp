@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/errors.h"
 #include "decoder/families/built_in_models.h"
+#include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/program/latent_evidence.h"
 #include "tests/decoder/program/ready_decode.h"

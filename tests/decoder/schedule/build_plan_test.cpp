@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "decoder/plan/plan_file.h"
 #include "tests/decoder/validator/validator_check.h"
 #include "tests/support/random_plan.h"

@@ -1,5 +1,4 @@
 #include "decoder/weights/folded_convolution.h"
-#include "decoder/operations/operation.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,6 +8,7 @@
 
 #include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/random.h"
 

@@ -1,11 +1,11 @@
 #include "decoder/weights/open_model.h"
-#include "decoder/families/load_model.h"
-#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
+#include "decoder/operations/operation.h"
 #include "decoder/weights/weight_files.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/tiny_model.h"

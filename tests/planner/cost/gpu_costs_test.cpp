@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 #include <numeric>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "decoder/schedule/lowering.h"
 #include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "planner/explain/summary.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/frontier.h"

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/short_name.h"
+#include "decoder/families/load_model.h"
 #include "decoder/schedule/storage.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/exact_costs.h"

@@ -1,9 +1,9 @@
 #include "planner/search/add_gaps.h"
 
 #include <catch2/catch.hpp>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/memory_costs.h"

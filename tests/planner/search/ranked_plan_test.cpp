@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "decoder/validator/ranked_validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/make_plan.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "profiler/eager/layer_memory.h"
 #include "profiler/eager/layer_order.h"
 

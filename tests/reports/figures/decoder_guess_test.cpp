@@ -1,8 +1,8 @@
 #include "reports/figures/decoder_guess.h"
 
 #include <catch2/catch.hpp>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "reports/figures/document.h"
 #include "reports/figures/history.h"
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/support/random_graph.h"
 

@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include "decoder/families/load_model.h"
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/os/whole_file.h"
+#include "decoder/families/load_model.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "planner/search/make_plan.h"

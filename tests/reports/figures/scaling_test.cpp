@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
-#include "decoder/families/load_model.h"
 
+#include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/weights_bytes.h"

@@ -1,10 +1,10 @@
 #include "decoder/gpu/transfers/host_weights.h"
-#include "decoder/operations/operation.h"
 
 #include <catch2/catch.hpp>
 
 #include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/weights/folded_convolution.h"
 #include "decoder/weights/random_weights.h"

@@ -1,7 +1,6 @@
 #include "tests/decoder/gpu/cuda/engines/engine_survey.h"
 
 #include <dlfcn.h>
-#include "decoder/families/load_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <variant>
 
 #include "decoder/base/errors.h"
+#include "decoder/families/load_model.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 #include "decoder/gpu/dry_gpu.h"
