@@ -1,9 +1,11 @@
 #include "decoder/cpu/convolution.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/map_steps.h"
+#include "decoder/cpu/rows.h"
 
 namespace headroom {
 
@@ -32,8 +34,24 @@ void convolve(LimitedPool& pool, const ConvolutionCall& call) {
   }
 }
 
+namespace {
+
+void copy_first_frame(const StepCall& call, Region part) {
+  part.t = {0, 1};
+  const size_t bytes = static_cast<size_t>(part.x.length() * call.target.channels) * sizeof(float);
+  for_rows(call.items, part, part.x.length() * call.target.channels, [&](const Row& row) {
+    std::memcpy(call.target.at(row, part.x.begin), call.inputs[0].at(row, part.x.begin), bytes);
+  });
+}
+
+}  // namespace
+
 void cpu_steps::conv(CpuSteps& steps, const StepCall& call) {
-  const Region part = call.inside();
+  Region part = call.inside();
+  if (call.op->convolution.keeps_first_frame && part.t.begin == 0 && part.t.length() > 0) {
+    copy_first_frame(call, part);
+    part.t.begin = 1;
+  }
   convolve(steps.pool, {call.inputs[0], steps.weights_of(*call.op).kernel, call.target, part, call.items,
                         ToldShare(steps.on_share)});
   activate_region(call.target, call.activation(), part, call.items);

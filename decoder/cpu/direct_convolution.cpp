@@ -32,18 +32,19 @@ std::vector<Phase> phases_of(const KernelShape& shape, const MapView& input, int
   const int64_t frame_matrices = shape.frame_matrices(ConvolutionAlgorithm::direct);
   const int64_t count = shape.upsamples ? 2 : 1;
   const int64_t rows = shape.upsamples ? 2 : shape.rows, columns = shape.upsamples ? 2 : shape.columns;
+  const int64_t own = t * shape.stride.t;
   std::vector<Phase> phases;
   for (int64_t py = 0; py < count; ++py) {
     for (int64_t px = 0; px < count; ++px) {
       Phase phase{py, px, {}};
       for (int64_t k = 0; k < shape.frames; ++k) {
-        const std::optional<int64_t> frame = frame_of_tap(shape, t, k, input.region.t.end);
+        const std::optional<int64_t> frame = frame_of_tap(shape, own, k, input.region.t.end);
         if (!frame) continue;
         for (int64_t y = 0; y < rows; ++y) {
           for (int64_t x = 0; x < columns; ++x) {
             const int64_t matrix =
                 k * frame_matrices + (py * rows + y) * shape.direct_columns() + px * columns + x;
-            phase.taps.push_back({(*frame - t) * frame_floats + (y * input_columns + x) * shape.inputs,
+            phase.taps.push_back({(*frame - own) * frame_floats + (y * input_columns + x) * shape.inputs,
                                   matrix * shape.matrix_floats()});
           }
         }
@@ -103,10 +104,11 @@ class PanelOfRows {
       const int64_t x = region_.x.begin + (phase.column + step - region_.x.begin % step) % step;
       if (x >= region_.x.end) continue;
       // An even upsampled output's window begins one position before its source, an odd one's at its source.
-      const int64_t top = shape.upsamples ? y / 2 - 1 + phase.row : y - shape.rows / 2;
-      const int64_t left = shape.upsamples ? x / 2 - 1 + phase.column : x - shape.columns / 2;
-      product.a = input_.at({row.item, row.t, top}, left) + k;
-      product.a_row = shape.inputs;
+      const int64_t top = shape.upsamples ? y / 2 - 1 + phase.row : y * shape.stride.y - shape.rows_before();
+      const int64_t left =
+          shape.upsamples ? x / 2 - 1 + phase.column : x * shape.stride.x - shape.columns_before();
+      product.a = input_.at({row.item, row.t * shape.stride.t, top}, left) + k;
+      product.a_row = shape.stride.x * shape.inputs;
       product.taps = phase.taps.data();
       product.tap_count = static_cast<int64_t>(phase.taps.size());
       product.c = target_.at(row, x) + first;

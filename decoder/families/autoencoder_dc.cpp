@@ -51,9 +51,19 @@ T one_of(const JsonFields& field, const char* a, T is_a, const char* b, T is_b) 
   return is_b;
 }
 
+/// Decoder and encoder have config keys that differ in their prefix.
+struct Side {
+  std::string prefix;
+  std::vector<int64_t> default_layers;
+  std::string key(const char* name) const { return prefix + "_" + name; }
+};
+const Side kDecoder{"decoder", {3, 3, 3, 3, 3, 3}};
+const Side kEncoder{"encoder", {2, 2, 2, 2, 2, 2}};
+
 /// Reads a value for each stage: a list, or one value for all stages if the class allows it.
-void for_stages(const JsonFields& json, const char* key, bool one_for_all, std::vector<Stage>& stages,
-                const std::function<void(const JsonFields&, Stage&)>& read) {
+void for_stages(const JsonFields& json, const Side& side, const char* name, bool one_for_all,
+                std::vector<Stage>& stages, const std::function<void(const JsonFields&, Stage&)>& read) {
+  const std::string key = side.key(name);
   if (!json.has(key)) return;
   const JsonFields list = json[key];
   if (one_for_all && !list.is_array()) {
@@ -61,49 +71,50 @@ void for_stages(const JsonFields& json, const char* key, bool one_for_all, std::
     return;
   }
   if (list.size(kMostStages) != stages.size()) {
-    list.fail("expected as many as decoder_block_out_channels has, " + std::to_string(stages.size()) +
-              ", found " + std::to_string(list.size(kMostStages)));
+    list.fail("expected as many as " + side.key("block_out_channels") + " has, " +
+              std::to_string(stages.size()) + ", found " + std::to_string(list.size(kMostStages)));
   }
   for (size_t i = 0; i < stages.size(); ++i) read(list[i], stages[i]);
 }
 
-std::vector<Stage> default_stages() {
+std::vector<Stage> default_stages(const Side& side) {
   std::vector<Stage> stages;
-  for (int64_t width : {128, 256, 512, 512, 1024, 1024}) stages.push_back({.width = width});
+  for (int64_t width : {128, 256, 512, 512, 1024, 1024})
+    stages.push_back({.width = width, .layers = side.default_layers[stages.size()]});
   for (size_t i = 3; i < stages.size(); ++i) stages[i].scales = {5};
   return stages;
 }
 
-std::vector<Stage> read_stages(const JsonFields& json) {
-  std::vector<Stage> stages = default_stages();
-  if (json.has("decoder_block_out_channels")) {
-    const JsonFields widths = json["decoder_block_out_channels"];
+std::vector<Stage> read_stages(const JsonFields& json, const Side& side) {
+  std::vector<Stage> stages = default_stages(side);
+  if (json.has(side.key("block_out_channels"))) {
+    const JsonFields widths = json[side.key("block_out_channels")];
     const size_t count = widths.size(kMostStages);
     if (count == 0) widths.fail("expected at least one width");
     // The other lists have six entries unless the config says otherwise.
     if (count != stages.size()) {
-      for (const char* key : {"decoder_layers_per_block", "decoder_qkv_multiscales"})
-        static_cast<void>(json[key]);
+      for (const char* name : {"layers_per_block", "qkv_multiscales"})
+        static_cast<void>(json[side.key(name)]);
     }
     stages.resize(count);
   }
-  const auto read = [&](const char* key, bool one_for_all,
+  const auto read = [&](const char* name, bool one_for_all,
                         const std::function<void(const JsonFields&, Stage&)>& field) {
-    for_stages(json, key, one_for_all, stages, field);
+    for_stages(json, side, name, one_for_all, stages, field);
   };
-  read("decoder_block_out_channels", false,
+  read("block_out_channels", false,
        [](const JsonFields& field, Stage& stage) { stage.width = field.integer(1, kMostChannels); });
-  read("decoder_layers_per_block", false,
+  read("layers_per_block", false,
        [](const JsonFields& field, Stage& stage) { stage.layers = field.integer(0, kMostLayers); });
-  read("decoder_block_types", true, [](const JsonFields& field, Stage& stage) {
+  read("block_types", true, [](const JsonFields& field, Stage& stage) {
     stage.block = one_of(field, "ResBlock", Block::residual, "EfficientViTBlock", Block::efficient_vit);
   });
-  read("decoder_norm_types", true, [](const JsonFields& field, Stage& stage) {
+  read("norm_types", true, [](const JsonFields& field, Stage& stage) {
     stage.norm = one_of(field, "rms_norm", Norm::rms, "batch_norm", Norm::batch);
   });
-  read("decoder_act_fns", true,
+  read("act_fns", true,
        [](const JsonFields& field, Stage& stage) { stage.activation = parse_activation(field); });
-  read("decoder_qkv_multiscales", false, [](const JsonFields& field, Stage& stage) {
+  read("qkv_multiscales", false, [](const JsonFields& field, Stage& stage) {
     stage.scales.clear();
     for (size_t i = 0; i < field.size(kMostScales); ++i) {
       stage.scales.push_back(static_cast<int32_t>(field[i].integer(1, kWidestKernel)));
@@ -166,12 +177,47 @@ Config read_config(const JsonFields& json) {
     config.upsamples = one_of(json["upsample_block_type"], "interpolate", true, "pixel_shuffle", false);
   if (json.has("decoder_in_shortcut")) config.in_shortcut = json["decoder_in_shortcut"].boolean();
   if (json.has("decoder_conv_act_fn")) config.out_activation = parse_activation(json["decoder_conv_act_fn"]);
-  config.stages = read_stages(json);
+  config.stages = read_stages(json, kDecoder);
   check_widths(json, config);
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Shapes are N×C×1×H×W.
+/// Checks that shortcuts can average the channels of the encoder's stages.
+void check_encoder_widths(const JsonFields& json, const Config& config) {
+  const std::vector<Stage>& stages = config.stages;
+  for (size_t i = 0; i + 1 < stages.size(); ++i) {
+    if (stages[i].layers > 0 && 4 * stages[i].width % stages[i + 1].width != 0)
+      json.fail("encoder_block_out_channels[" + std::to_string(i) + "]: four times " +
+                std::to_string(stages[i].width) + " channels cannot be averaged to " +
+                std::to_string(stages[i + 1].width));
+    if (stages[i].layers == 0 && i > 0)
+      json.fail("encoder_layers_per_block[" + std::to_string(i) + "]: expected blocks, found 0");
+  }
+  if (config.in_shortcut && stages.back().width % config.latent_channels != 0)
+    json.fail("encoder_block_out_channels: expected the last to be a multiple of latent_channels = " +
+              std::to_string(config.latent_channels));
+}
+
+/// The encoder's part of a config. `upsamples` then means that downsamplings are strided convolutions, and
+/// `in_shortcut` that a shortcut leads to the output.
+Config read_encoder(const JsonFields& json) {
+  Config config;
+  const auto integer = [&](const char* key, int64_t most, int64_t& value) {
+    if (json.has(key)) value = json[key].integer(1, most);
+  };
+  integer("in_channels", 1024, config.picture_channels);
+  integer("latent_channels", 1024, config.latent_channels);
+  integer("attention_head_dim", kMostHeadChannels, config.head_channels);
+  // diffusers takes every value but pixel_unshuffle as a strided convolution.
+  config.upsamples =
+      json.has("downsample_block_type") && json["downsample_block_type"].text() != "pixel_unshuffle";
+  if (json.has("encoder_out_shortcut")) config.in_shortcut = json["encoder_out_shortcut"].boolean();
+  config.stages = read_stages(json, kEncoder);
+  check_encoder_widths(json, config);
+  return config;
+}
+
+/// Adds the blocks of the decoder or the encoder to a graph. Shapes are N×C×1×H×W.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
@@ -188,15 +234,7 @@ class Builder {
         x = upsample(name + std::to_string(number++), x, stage.width, true);
         if (stage.block == Block::residual) graph_.add_cut_point(x);
       }
-      for (int64_t layer = 0; layer < stage.layers; ++layer) {
-        const std::string block = name + std::to_string(number++);
-        if (stage.block == Block::residual) {
-          x = residual_block(block, x, stage);
-          graph_.add_cut_point(x);
-        } else {
-          x = gated_block(block + ".conv_out", attention(block + ".attn", x, stage));
-        }
-      }
+      x = blocks(name, number, x, stage);
     }
     x = graph_.rms_norm("decoder.norm_out", x, kNormEpsilon, config_.out_activation);
     graph_.set_output(stages[0].layers > 0
@@ -204,7 +242,53 @@ class Builder {
                           : upsample("decoder.conv_out", x, config_.picture_channels, false));
   }
 
+  void encoder() {
+    const std::vector<Stage>& stages = config_.stages;
+    const auto side = int32_t{1} << (stages.size() - 1);
+    TensorId x = graph_.add_picture(config_.picture_channels, {1, side, side});
+    const bool starts_finer = stages[0].layers == 0;
+    x = starts_finer ? downsample("encoder.conv_in", x, stages[1].width, false)
+                     : graph_.conv("encoder.conv_in", x, stages[0].width, {1, 3, 3});
+    for (size_t i = starts_finer ? 1 : 0; i < stages.size(); ++i) {
+      const std::string name = "encoder.down_blocks." + std::to_string(i) + ".";
+      x = blocks(name, 0, x, stages[i]);
+      if (i + 1 == stages.size()) continue;
+      x = downsample(name + std::to_string(stages[i].layers), x, stages[i + 1].width, true);
+      if (stages[i].block == Block::residual) graph_.add_cut_point(x);
+    }
+    const TensorId h = graph_.conv("encoder.conv_out", x, config_.latent_channels, {1, 3, 3});
+    graph_.set_output(config_.in_shortcut ? graph_.add("encoder.sum", h, mean("encoder.shortcut", x)) : h);
+  }
+
  private:
+  TensorId mean(const std::string& name, TensorId x) {
+    return graph_.space_to_depth(name, x, config_.latent_channels, {1, 1, 1});
+  }
+
+  TensorId blocks(const std::string& name, int64_t number, TensorId x, const Stage& stage) {
+    for (int64_t layer = 0; layer < stage.layers; ++layer) {
+      const std::string block = name + std::to_string(number + layer);
+      if (stage.block == Block::residual) {
+        x = residual_block(block, x, stage);
+        graph_.add_cut_point(x);
+      } else {
+        x = gated_block(block + ".conv_out", attention(block + ".attn", x, stage));
+      }
+    }
+    return x;
+  }
+
+  TensorId downsample(const std::string& name, TensorId x, int64_t channels, bool shortcut) {
+    const Axes<int32_t> halves{1, 2, 2};
+    TensorId h = config_.upsamples
+                     ? graph_.strided_conv(name + ".conv", x, channels, {1, 3, 3}, halves)
+                     : graph_.space_to_depth(name + ".shuffle",
+                                             graph_.conv(name + ".conv", x, channels / 4, {1, 3, 3}),
+                                             channels, halves);
+    if (!shortcut) return h;
+    return graph_.add(name, h, graph_.space_to_depth(name + ".shortcut", x, channels, halves));
+  }
+
   /// The latent is added separately and not folded into the kernel. In 16 bits, taps near 1 would lose too
   /// much precision.
   TensorId first_conv(const std::string& name, TensorId latent, int64_t channels) {
@@ -275,6 +359,13 @@ class Builder {
   Graph& graph_;
 };
 
+Graph encoder(const JsonFields& json) {
+  Graph graph;
+  const Config config = read_encoder(json);
+  Builder(config, graph).encoder();
+  return graph;
+}
+
 Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
@@ -301,9 +392,15 @@ std::vector<Family> autoencoder_dc_families() {
            "decoder_block_out_channels": [128, 256, 512, 512, 1024, 1024],
            "decoder_layers_per_block": [3, 3, 3, 3, 3, 3],
            "decoder_qkv_multiscales": [[], [], [], [5], [5], [5]],
-           "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "upsample_block_type": "interpolate",
+           "decoder_norm_types": "rms_norm", "decoder_act_fns": "silu", "upsample_block_type": "interpolate", "downsample_block_type": "conv",
+           "encoder_block_types": ["ResBlock", "ResBlock", "ResBlock",
+                                   "EfficientViTBlock", "EfficientViTBlock", "EfficientViTBlock"],
+           "encoder_block_out_channels": [128, 256, 512, 512, 1024, 1024],
+           "encoder_layers_per_block": [2, 2, 2, 3, 3, 3],
+           "encoder_qkv_multiscales": [[], [], [], [5], [5], [5]],
            "scaling_factor": 0.41407})"}},
-       .build = build}};
+       .build = build,
+       .encoder = encoder}};
 }
 
 }  // namespace headroom

@@ -14,20 +14,28 @@ constexpr double kStableDiffusionScale = 0.18215;
 
 struct Config {
   int64_t latent_channels = 4;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   std::vector<int64_t> widths{64};
   int64_t layers_per_block = 1;
   int32_t groups = 32;
   Activation activation = Activation::silu;
   bool mid_attention = true;
-  bool post_quant_conv = true;
+  bool quant_conv = true;  ///< a 1×1 convolution of the latent
 };
 
-/// Config keys that differ between families.
+/// Config keys that differ between families, and between decoder and encoder.
 struct Keys {
   const char* widths = "block_out_channels";
   const char* layers = "layers_per_block";
+  const char* picture_channels = "out_channels";
+  const char* quant_conv = "use_post_quant_conv";
+  const char* block_types = "up_block_types";
+  const char* block = "UpDecoderBlock2D";
 };
+constexpr Keys kEncoderKeys{.picture_channels = "in_channels",
+                            .quant_conv = "use_quant_conv",
+                            .block_types = "down_block_types",
+                            .block = "DownEncoderBlock2D"};
 
 /// Reads the config. `config` has the defaults for missing keys.
 Config read_config(const JsonFields& json, Config config, const Keys& keys = {}) {
@@ -39,11 +47,11 @@ Config read_config(const JsonFields& json, Config config, const Keys& keys = {})
   };
 
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1024, config.out_channels);
+  config.picture_channels = integer(keys.picture_channels, 1024, config.picture_channels);
   config.layers_per_block = integer(keys.layers, 64, config.layers_per_block);
   config.groups = static_cast<int32_t>(integer("norm_num_groups", kMostChannels, config.groups));
   config.mid_attention = flag("mid_block_add_attention", config.mid_attention);
-  config.post_quant_conv = flag("use_post_quant_conv", config.post_quant_conv);
+  config.quant_conv = flag(keys.quant_conv, config.quant_conv);
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
 
   size_t blocks = config.widths.size();
@@ -59,23 +67,23 @@ Config read_config(const JsonFields& json, Config config, const Keys& keys = {})
     }
     if (config.widths.empty()) widths.fail("expected at least one width");
   }
-  if (json.has("up_block_types")) {
-    const JsonFields types = json["up_block_types"];
+  if (json.has(keys.block_types)) {
+    const JsonFields types = json[keys.block_types];
     blocks = types.size(8);
     for (size_t i = 0; i < blocks; ++i) {
-      if (types[i].text() != "UpDecoderBlock2D") {
-        types[i].fail("'" + types[i].text() + "' is not supported; expected UpDecoderBlock2D");
+      if (types[i].text() != keys.block) {
+        types[i].fail("'" + types[i].text() + "' is not supported; expected " + keys.block);
       }
     }
   }
   if (blocks != config.widths.size()) {
-    json.fail("up_block_types: expected as many as " + std::string(keys.widths) + " has, " +
+    json.fail(std::string(keys.block_types) + ": expected as many as " + std::string(keys.widths) + " has, " +
               std::to_string(config.widths.size()) + ", found " + std::to_string(blocks));
   }
   return config;
 }
 
-/// Adds the decoder's blocks to a graph.
+/// Adds the blocks of the decoder or the encoder to a graph.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph)
@@ -83,11 +91,9 @@ class Builder {
 
   void decoder() {
     TensorId x = graph_.add_latent(config_.latent_channels);
-    if (config_.post_quant_conv) x = graph_.conv("post_quant_conv", x, config_.latent_channels, {1, 1, 1});
+    if (config_.quant_conv) x = graph_.conv("post_quant_conv", x, config_.latent_channels, {1, 1, 1});
     x = graph_.conv("decoder.conv_in", x, config_.widths.back(), {1, 3, 3});
-    x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
-    if (config_.mid_attention) x = blocks_.attention("decoder.mid_block.attentions.0", x, {});
-    x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
+    x = mid_block("decoder", x);
     for (size_t block = 0; block < config_.widths.size(); ++block) {
       const std::string name = "decoder.up_blocks." + std::to_string(block);
       const int64_t width = config_.widths[config_.widths.size() - 1 - block];
@@ -97,10 +103,39 @@ class Builder {
       if (block + 1 < config_.widths.size()) x = graph_.upsampled_conv(name + ".upsamplers.0.conv", x, width);
     }
     x = blocks_.normalised("decoder.conv_norm_out", x, Activation::silu);
-    graph_.set_output(graph_.conv("decoder.conv_out", x, config_.out_channels, {1, 3, 3}));
+    graph_.set_output(graph_.conv("decoder.conv_out", x, config_.picture_channels, {1, 3, 3}));
+  }
+
+  void encoder() {
+    const size_t blocks = config_.widths.size();
+    const auto scale = int32_t{1} << (blocks - 1);
+    TensorId x = graph_.add_picture(config_.picture_channels, {1, scale, scale});
+    x = graph_.conv("encoder.conv_in", x, config_.widths.front(), {1, 3, 3});
+    for (size_t block = 0; block < blocks; ++block) {
+      const std::string name = "encoder.down_blocks." + std::to_string(block);
+      for (int64_t layer = 0; layer < config_.layers_per_block; ++layer)
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, config_.widths[block]);
+      if (block + 1 < blocks) {
+        x = graph_.strided_conv(name + ".downsamplers.0.conv", x, config_.widths[block], {1, 3, 3}, {1, 2, 2},
+                                {.begins_at_own = true});
+      }
+    }
+    x = mid_block("encoder", x);
+    x = blocks_.normalised("encoder.conv_norm_out", x, Activation::silu);
+    const int64_t moments = 2 * config_.latent_channels;
+    x = graph_.conv("encoder.conv_out", x, moments, {1, 3, 3});
+    if (config_.quant_conv) x = graph_.conv("quant_conv", x, moments, {1, 1, 1});
+    graph_.set_output(x);
   }
 
  private:
+  TensorId mid_block(const std::string& side, TensorId x) {
+    const std::string name = side + ".mid_block.";
+    x = blocks_.resnet(name + "resnets.0", x, config_.widths.back());
+    if (config_.mid_attention) x = blocks_.attention(name + "attentions.0", x, {});
+    return blocks_.resnet(name + "resnets.1", x, config_.widths.back());
+  }
+
   const Config& config_;
   Graph& graph_;
   GroupNormBlocks blocks_;
@@ -112,6 +147,16 @@ Model model_of(const Config& config, const JsonFields& json) {
   Builder(config, model.graph).decoder();
   model.force_upcast = json.has("force_upcast") ? json["force_upcast"].boolean() : true;
   return model;
+}
+
+Graph encoder_of(const Config& config) {
+  Graph graph;
+  Builder(config, graph).encoder();
+  return graph;
+}
+
+Graph encoder(const JsonFields& json) {
+  return encoder_of(read_config(json, {}, kEncoderKeys));
 }
 
 /// Latent layout of FLUX.2's pipelines: patches become channels, and a batch norm of the VAE normalises them.
@@ -141,18 +186,26 @@ Model build(const JsonFields& json) {
   return model;
 }
 
-/// FLUX.2 uses AutoencoderKL's blocks. Its small decoder has its own widths, in decoder_block_out_channels.
-Model build_flux2(const JsonFields& json) {
+Config flux2_defaults() {
   Config config;
   config.latent_channels = 32;
   config.widths = {128, 256, 512, 512};
   config.layers_per_block = 2;
+  return config;
+}
+
+/// FLUX.2 uses AutoencoderKL's blocks. Its small decoder has its own widths, in decoder_block_out_channels.
+Model build_flux2(const JsonFields& json) {
   const bool own_widths =
       json.has("decoder_block_out_channels") && !json["decoder_block_out_channels"].is_null();
   const Keys keys{.widths = own_widths ? "decoder_block_out_channels" : "block_out_channels"};
-  Model model = model_of(read_config(json, config, keys), json);
+  Model model = model_of(read_config(json, flux2_defaults(), keys), json);
   model.latent_patches = read_patches(json);
   return model;
+}
+
+Graph flux2_encoder(const JsonFields& json) {
+  return encoder_of(read_config(json, flux2_defaults(), kEncoderKeys));
 }
 
 /// AutoencoderKL's blocks with other config keys. Ignores the inpainting inputs, a picture and a mask.
@@ -219,14 +272,16 @@ std::vector<Family> autoencoder_kl_families() {
        .packing = {.pipelines = "FLUX ", .channels = 16},
        .original_names = "stable_diffusion",
        .built_ins = built_ins(),
-       .build = build},
+       .build = build,
+       .encoder = encoder},
       {.class_name = "AutoencoderKLFlux2",
        .source_file = "autoencoder_kl_flux2.py",
        .eager_network = EagerNetwork::kl,
        .packing = {.pipelines = "FLUX.2 ", .unpack = "pipe._unpack_latents_with_ids(latents, latent_ids)"},
        .original_names = "flux2",
        .built_ins = flux2_built_ins(),
-       .build = build_flux2},
+       .build = build_flux2,
+       .encoder = flux2_encoder},
       {.class_name = "AsymmetricAutoencoderKL",
        .source_file = "autoencoder_asym_kl.py",
        .eager_network = EagerNetwork::kl,

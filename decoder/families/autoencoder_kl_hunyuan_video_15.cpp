@@ -23,12 +23,12 @@ enum class Variant { video, image_refiner };
 struct Config {
   Variant variant = Variant::video;
   int64_t latent_channels = 32;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   std::vector<int64_t> widths{128, 256, 512, 1024, 1024};  ///< from the finest resolution
   int64_t layers = 2;
   int64_t pixel_compression = 16;  ///< pixels along each side of a latent position
   int64_t frame_compression = 4;   ///< frames of each latent frame after the first
-  bool match_channels = true;      ///< upsamplings produce the next resolution's channels
+  bool match_channels = true;      ///< upsamplings and downsamplings produce the next resolution's channels
   AttentionFrames attention = AttentionFrames::up_to_own;
 
   /// Channels at a stage. Stages count from the coarsest.
@@ -80,7 +80,7 @@ Config read_config(const JsonFields& json, Variant variant) {
     if (json.has(key)) value = json[key].integer(least, most);
   };
   integer("latent_channels", 1, 1024, config.latent_channels);
-  integer("out_channels", 1, 1024, config.out_channels);
+  integer("out_channels", 1, 1024, config.picture_channels);
   integer("layers_per_block", 0, kMostLayers, config.layers);
   integer("spatial_compression_ratio", 1, 1 << kMostStages, config.pixel_compression);
   integer("temporal_compression_ratio", 1, 1 << kMostStages, config.frame_compression);
@@ -97,8 +97,45 @@ Config read_config(const JsonFields& json, Variant variant) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Every convolution is a submodule named `conv`. Convolutions
-/// replicate the picture's edges and the first frame.
+/// log2 of a power of two, rounded up.
+size_t halvings(int64_t factor) {
+  size_t count = 0;
+  while ((int64_t{1} << count) < factor) ++count;
+  return count;
+}
+
+/// One resolution of the encoder, from the finest.
+struct EncoderStage {
+  int64_t width = 0;
+  int64_t downsampled_width = 0;  ///< 0: the stage does not downsample
+  bool halves_frames = false;
+};
+
+std::vector<EncoderStage> encoder_stages(const Config& config, const JsonFields& json) {
+  const size_t pixels = halvings(config.pixel_compression);
+  const size_t first = halvings(config.pixel_compression / config.frame_compression);
+  std::vector<EncoderStage> stages;
+  for (size_t i = 0; i < config.widths.size(); ++i) {
+    EncoderStage stage{config.widths[i]};
+    if (i < pixels) {
+      if (config.match_channels && i + 1 == config.widths.size())
+        json.fail("block_out_channels: expected more widths than there are downsamplings");
+      stage.downsampled_width = config.widths[config.match_channels ? i + 1 : i];
+      stage.halves_frames = i >= first;
+      const int64_t values = (stage.halves_frames ? kFrames : 1) * kPixels * kPixels;
+      if (values * stage.width % stage.downsampled_width != 0 || stage.downsampled_width % values != 0)
+        json.fail("block_out_channels: " + std::to_string(values) + " times " + std::to_string(stage.width) +
+                  " channels cannot be averaged to " + std::to_string(stage.downsampled_width));
+    }
+    stages.push_back(stage);
+  }
+  if (stages.back().width % (2 * config.latent_channels) != 0)
+    json.fail("block_out_channels: expected the last to be a multiple of twice latent_channels");
+  return stages;
+}
+
+/// Adds the blocks of the decoder or the encoder to a graph. Every convolution is a submodule named `conv`.
+/// Convolutions replicate the picture's edges and the first frame.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph)
@@ -110,9 +147,7 @@ class Builder {
     ConvolutionTraits with_latent = convolutions();
     with_latent.shortcut = true;
     x = graph_.conv("decoder.conv_in.conv", x, widest, {3, 3, 3}, with_latent);
-    x = blocks_.resnet("decoder.mid_block.resnets.0", x, widest);
-    x = attention("decoder.mid_block.attentions.0", x);
-    x = blocks_.resnet("decoder.mid_block.resnets.1", x, widest);
+    x = mid_block("decoder", x);
     for (size_t stage = 0; stage < config_.widths.size(); ++stage) {
       const std::string name = "decoder.up_blocks." + std::to_string(stage);
       for (int64_t layer = 0; layer <= config_.layers; ++layer)
@@ -123,10 +158,52 @@ class Builder {
                                         : upsample(name + ".upsamplers.0", x, channels);
     }
     x = blocks_.norm("decoder.norm_out", x, Activation::silu);
-    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.out_channels, 3));
+    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.picture_channels, 3));
+  }
+
+  void encoder(const std::vector<EncoderStage>& stages) {
+    Axes<int32_t> scale{1, 1, 1};
+    for (const EncoderStage& stage : stages) {
+      if (stage.downsampled_width == 0) continue;
+      scale = {stage.halves_frames ? kFrames * scale.t : scale.t, kPixels * scale.y, kPixels * scale.x};
+    }
+    TensorId x = graph_.add_picture(config_.picture_channels, scale);
+    x = blocks_.conv("encoder.conv_in", x, stages.front().width, 3);
+    for (size_t i = 0; i < stages.size(); ++i) {
+      const std::string name = "encoder.down_blocks." + std::to_string(i);
+      for (int64_t layer = 0; layer < config_.layers; ++layer)
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, stages[i].width);
+      if (stages[i].downsampled_width > 0) x = downsample(name + ".downsamplers.0", x, stages[i]);
+    }
+    x = mid_block("encoder", x);
+    const int64_t moments = 2 * config_.latent_channels;
+    const TensorId shortcut = graph_.space_to_depth("encoder.shortcut", x, moments, {1, 1, 1});
+    x = blocks_.conv("encoder.conv_out", blocks_.norm("encoder.norm_out", x, Activation::silu), moments, 3);
+    graph_.set_output(graph_.add("encoder.sum", x, shortcut));
   }
 
  private:
+  TensorId mid_block(const std::string& side, TensorId x) {
+    const int64_t channels = graph_.tensor(x).channels;
+    x = blocks_.resnet(side + ".mid_block.resnets.0", x, channels);
+    x = attention(side + ".mid_block.attentions.0", x);
+    return blocks_.resnet(side + ".mid_block.resnets.1", x, channels);
+  }
+
+  /// A convolution, then space to depth, and a shortcut of means.
+  TensorId downsample(const std::string& name, TensorId x, const EncoderStage& stage) {
+    const int32_t frames = stage.halves_frames ? kFrames : 1;
+    const Axes<int32_t> stride{frames, kPixels, kPixels};
+    const int64_t channels = stage.downsampled_width;
+    const auto folded = [&](const char* what, TensorId from, FoldFirst first) {
+      return graph_.space_to_depth(name + what, from, channels, stride,
+                                   {FoldOrder::frame_row_column_channel, frames, first});
+    };
+    const TensorId h = blocks_.conv(name + ".conv", x, channels / (frames * kPixels * kPixels), 3);
+    const TensorId made = folded(".space_to_depth", h, FoldFirst::twice);
+    return graph_.add_cut_point(graph_.add(name, made, folded(".shortcut", x, FoldFirst::alone)));
+  }
+
   static ConvolutionTraits convolutions() {
     return {.over_frames = true, .before_first = BeforeFirst::first_frame, .edges = Edges::replicate};
   }
@@ -182,6 +259,16 @@ Model build(const JsonFields& json) {
   return model;
 }
 
+Graph encoder(const JsonFields& json) {
+  Config config = read_config(json, Variant::video);
+  if (json.has("in_channels")) config.picture_channels = json["in_channels"].integer(1, 1024);
+  if (json.has("downsample_match_channel"))
+    config.match_channels = json["downsample_match_channel"].boolean();
+  Graph graph;
+  Builder(config, graph).encoder(encoder_stages(config, json));
+  return graph;
+}
+
 /// The config of both published models. Only the class differs.
 std::string published_config(const std::string& class_name) {
   return R"({"_class_name": ")" + class_name + R"(", "out_channels": 3, "latent_channels": 32,
@@ -198,7 +285,8 @@ std::vector<Family> hunyuan_video_15_families() {
            .source_file = "autoencoder_kl_hunyuanvideo15.py",
            .original_names = "hunyuan_video_15",
            .built_ins = {{"hunyuan-video-1.5", published_config("AutoencoderKLHunyuanVideo15")}},
-           .build = build<Variant::video>},
+           .build = build<Variant::video>,
+           .encoder = encoder},
           {.class_name = "AutoencoderKLHunyuanImageRefiner",
            .source_file = "autoencoder_kl_hunyuanimage_refiner.py",
            .built_ins = {{"hunyuan-image-refiner", published_config("AutoencoderKLHunyuanImageRefiner")}},

@@ -25,7 +25,7 @@ struct Stage {
 
 struct Config {
   int64_t latent_channels = 128;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   std::vector<Stage> stages;  ///< from the coarsest
   int64_t mid_layers = 0;
   int64_t patch = 4;
@@ -95,11 +95,11 @@ std::vector<bool> truths(const JsonFields& json, const char* key, const std::vec
   return list_of(json, key, otherwise, [](const JsonFields& field) { return field.boolean(); });
 }
 
-Axes<int32_t> upsampling_factors(const JsonFields& json, const std::string& kind) {
+Axes<int32_t> factors_of(const JsonFields& json, const char* key, const std::string& kind) {
   if (kind == "spatial") return {1, 2, 2};
   if (kind == "temporal") return {2, 1, 1};
   if (kind == "spatiotemporal") return {2, 2, 2};
-  json.fail("upsample_type: expected spatial, temporal or spatiotemporal, found '" + kind + "'");
+  json.fail(std::string(key) + ": expected spatial, temporal or spatiotemporal, found '" + kind + "'");
 }
 
 void read_stages(const JsonFields& json, const Defaults& defaults, Config& config) {
@@ -127,8 +127,8 @@ void read_stages(const JsonFields& json, const Defaults& defaults, Config& confi
   config.mid_layers = layers.back();
   for (size_t i = 0; i < count; ++i) {
     const size_t k = count - 1 - i;
-    config.stages.push_back({widths[k], layers[k], upsamples[k], upsampling_factors(json, upsampling[i]),
-                             residual[k], divisors[k]});
+    config.stages.push_back({widths[k], layers[k], upsamples[k],
+                             factors_of(json, "upsample_type", upsampling[i]), residual[k], divisors[k]});
   }
 }
 
@@ -175,7 +175,7 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
   };
   refuse_inputs(json);
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1024, config.out_channels);
+  config.picture_channels = integer("out_channels", 1024, config.picture_channels);
   config.patch = integer("patch_size", kMostPatch, config.patch);
   if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
   if (json.has("resnet_norm_eps")) config.norm_epsilon = json["resnet_norm_eps"].amount();
@@ -190,8 +190,69 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Nothing in it is a barrier: residual blocks and upsamplings are
-/// optional cut points.
+/// One resolution of the encoder, from the finest.
+struct EncoderStage {
+  int64_t layers = 0;  ///< residual blocks before its downsampling
+  int64_t width = 0;   ///< channels of its downsampling
+  Axes<int32_t> factors{1, 1, 1};
+};
+
+struct EncoderConfig {
+  Config common;  ///< its stages stay empty
+  std::vector<EncoderStage> stages;
+};
+
+/// LTX-2's encoder.
+EncoderConfig read_encoder(const JsonFields& json) {
+  EncoderConfig config;
+  Config& common = config.common;
+  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
+    return json.has(key) ? json[key].integer(1, most) : otherwise;
+  };
+  const auto integers = [&](const char* key, int64_t least, int64_t most,
+                            const std::vector<int64_t>& otherwise) {
+    return list_of(json, key, otherwise, [&](const JsonFields& field) { return field.integer(least, most); });
+  };
+  common.latent_channels = integer("latent_channels", 1024, common.latent_channels);
+  common.picture_channels = integer("in_channels", 1024, common.picture_channels);
+  common.patch = integer("patch_size", kMostPatch, common.patch);
+  if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
+  if (json.has("encoder_causal") && !json["encoder_causal"].boolean())
+    json["encoder_causal"].fail("encoders that read later frames are not supported");
+  common.causal = true;
+  common.plain_shortcuts = true;
+  if (json.has("encoder_spatial_padding_mode")) common.edges = edges_of(json["encoder_spatial_padding_mode"]);
+  const auto widths = integers("block_out_channels", 1, kMostChannels, {256, 512, 1024, 2048});
+  const auto layers = integers("layers_per_block", 0, kMostLayers, {4, 6, 6, 2, 2});
+  check_count(json, "layers_per_block", layers, widths.size() + 1);
+  const auto downsamples =
+      truths(json, "spatio_temporal_scaling", std::vector<bool>(widths.size(), true), widths.size());
+  check_count(json, "spatio_temporal_scaling", downsamples, widths.size());
+  const auto kinds =
+      list_of(json, "downsample_type",
+              std::vector<std::string>{"spatial", "temporal", "spatiotemporal", "spatiotemporal"},
+              [](const JsonFields& field) { return field.text(); });
+  check_count(json, "downsample_type", kinds, widths.size());
+  int64_t channels = common.latent_channels;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    EncoderStage stage{layers[i], channels};
+    if (downsamples[i]) {
+      stage.width = widths[i];
+      stage.factors = factors_of(json, "downsample_type", kinds[i]);
+      const int64_t positions = int64_t{stage.factors.t} * stage.factors.y * stage.factors.x;
+      if (channels * positions % stage.width != 0 || stage.width % positions != 0)
+        json.fail("block_out_channels: " + std::to_string(positions) + " times " + std::to_string(channels) +
+                  " channels cannot be averaged to " + std::to_string(stage.width));
+    }
+    channels = stage.width;
+    config.stages.push_back(stage);
+  }
+  common.mid_layers = layers.back();
+  return config;
+}
+
+/// Adds the blocks of the decoder or the encoder to a graph. Nothing in it is a barrier: residual blocks and
+/// upsamplings are optional cut points.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
@@ -214,12 +275,46 @@ class Builder {
     ConvolutionTraits traits = convolutions();
     traits.stored_side = side;
     traits.stored_order = StoredOrder::channel_column_row;
-    x = graph_.conv("decoder.conv_out.conv", x, config_.out_channels * side * side, {3, 3, 3}, traits);
+    x = graph_.conv("decoder.conv_out.conv", x, config_.picture_channels * side * side, {3, 3, 3}, traits);
     if (side > 1) x = graph_.depth_to_space("unpatchify", x, {1, side, side});
     graph_.set_output(x);
   }
 
+  /// Makes the mean of each channel, and one log-variance for all channels.
+  void encoder(const std::vector<EncoderStage>& stages) {
+    const auto side = static_cast<int32_t>(config_.patch);
+    Axes<int32_t> scale{1, side, side};
+    for (const EncoderStage& stage : stages)
+      scale = per_axis([](int32_t a, int32_t b) { return a * b; }, scale, stage.factors);
+    TensorId x = graph_.add_picture(config_.picture_channels, scale);
+    if (side > 1) {
+      x = graph_.space_to_depth("patchify", x, config_.picture_channels * side * side, {1, side, side},
+                                {.order = FoldOrder::channel_column_row});
+    }
+    x = conv("encoder.conv_in", x, config_.latent_channels);
+    for (size_t i = 0; i < stages.size(); ++i) {
+      const std::string name = "encoder.down_blocks." + std::to_string(i);
+      x = resnets(name, x, graph_.tensor(x).channels, stages[i].layers);
+      if (stages[i].factors != Axes<int32_t>{1, 1, 1}) x = downsample(name + ".downsamplers.0", x, stages[i]);
+    }
+    x = resnets("encoder.mid_block", x, graph_.tensor(x).channels, config_.mid_layers);
+    graph_.set_output(conv("encoder.conv_out", norm("encoder.norm_out", x), config_.latent_channels + 1));
+  }
+
  private:
+  /// A convolution, then space and time to depth, and a shortcut of means. The first frame counts twice.
+  TensorId downsample(const std::string& name, TensorId x, const EncoderStage& stage) {
+    const Axes<int32_t>& factors = stage.factors;
+    const int64_t positions = int64_t{factors.t} * factors.y * factors.x;
+    const auto folded = [&](const char* what, TensorId from) {
+      return graph_.space_to_depth(name + what, from, stage.width, factors,
+                                   {.frames = factors.t, .first = FoldFirst::twice});
+    };
+    const TensorId h = conv(name + ".conv", x, stage.width / positions);
+    const TensorId made = folded(".space_to_depth", h);
+    return graph_.add_cut_point(graph_.add(name, made, folded(".shortcut", x)));
+  }
+
   ConvolutionTraits convolutions() const {
     return {.over_frames = true,
             .before_first = BeforeFirst::first_frame,
@@ -279,6 +374,13 @@ Model model_of(const JsonFields& json, const Defaults& defaults) {
   return model;
 }
 
+Graph ltx2_encoder(const JsonFields& json) {
+  const EncoderConfig config = read_encoder(json);
+  Graph graph;
+  Builder(config.common, graph).encoder(config.stages);
+  return graph;
+}
+
 Model build_ltx2(const JsonFields& config) {
   Model model = model_of(config, ltx2_defaults());
   model.handed_on_unscaled = true;
@@ -318,7 +420,8 @@ std::vector<Family> ltx_video_families() {
            .packing = packing,
            .original_names = "ltx",
            .built_ins = {{"ltx-2", kLtx2}},
-           .build = build_ltx2},
+           .build = build_ltx2,
+           .encoder = ltx2_encoder},
           {.class_name = "AutoencoderKLLTXVideo",
            .source_file = "autoencoder_kl_ltx.py",
            .packing = packing,

@@ -17,7 +17,7 @@ struct Config {
   int64_t width = kBaseWidth;
   int64_t decoder_width = 0;  ///< default decoder width; 0: the encoder's width is the default
   int64_t latent_channels = 16;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   int64_t layers = 2;
   std::vector<int64_t> multiples{1, 2, 4, 4};  ///< channels as multiples of the width, from the finest
                                                ///< resolution
@@ -61,9 +61,9 @@ void read_patch(const JsonFields& json, const char* picture_channels, Config& co
     const int64_t side = json[key].integer(1, kMostPatch);
     if (side == 1) continue;
     if (config.patch > 1) json[key].fail("expected no patch_size beside it");
-    if (config.out_channels % (side * side) != 0) {
+    if (config.picture_channels % (side * side) != 0) {
       json[key].fail("expected " + std::string(picture_channels) + " to be a multiple of " +
-                     std::to_string(side * side) + ", found " + std::to_string(config.out_channels));
+                     std::to_string(side * side) + ", found " + std::to_string(config.picture_channels));
     }
     config.patch = side;
     config.patch_order = order;
@@ -81,7 +81,7 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
   const bool own = !is_null("decoder_base_dim") && config.decoder_width > 0;
   config.width = integer("decoder_base_dim", kMostChannels, own ? config.decoder_width : base);
   config.latent_channels = integer("z_dim", 1024, config.latent_channels);
-  config.out_channels = integer(picture_channels, 1024, config.out_channels);
+  config.picture_channels = integer(picture_channels, 1024, config.picture_channels);
   config.layers = integer("num_res_blocks", kMostLayers, config.layers);
   read_list(json, "dim_mult", config.multiples, [](const JsonFields& field) { return field.integer(1, 64); });
   if (config.multiples.empty()) json["dim_mult"].fail("expected at least one multiple");
@@ -98,8 +98,26 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. After the only attention no barrier ends a pass. So each residual
-/// block and upsampling is an optional cut point.
+/// The encoder's part of a config. `picture_channels` is the class's key for the channels of its input.
+Config read_encoder(const JsonFields& json, const char* picture_channels, const char* output_channels,
+                    const Config& defaults = {}) {
+  Config config = read_config(json, output_channels, defaults);
+  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
+    return json.has(key) && !json[key].is_null() ? json[key].integer(1, most) : otherwise;
+  };
+  config.width = integer("base_dim", kMostChannels, kBaseWidth);
+  if (config.patch_order == StoredOrder::channel_row_column) config.patch = 1;  // only the decoder upscales
+  config.picture_channels = integer(picture_channels, 1024, config.picture_channels);
+  if (json.has("attn_scales") && json["attn_scales"].size(kMostStages) > 0)
+    json["attn_scales"].fail("attention in the encoder's blocks is not supported");
+  const int64_t pixels = config.patch * config.patch;
+  if (config.picture_channels % pixels != 0)
+    json.fail(std::string(picture_channels) + ": expected a multiple of " + std::to_string(pixels));
+  return config;
+}
+
+/// Adds the blocks of the decoder or the encoder to a graph. After the only attention no barrier ends a pass.
+/// So each residual block and upsampling is an optional cut point.
 class Builder {
  public:
   Builder(const Config& config, const JsonFields& json, Graph& graph)
@@ -110,9 +128,7 @@ class Builder {
     TensorId x = graph_.add_latent(config_.latent_channels);
     x = blocks_.conv("post_quant_conv", x, config_.latent_channels, 1);
     x = blocks_.conv("decoder.conv_in", x, widest, 3);
-    x = blocks_.resnet("decoder.mid_block.resnets.0", x, widest);
-    x = attention("decoder.mid_block.attentions.0", x);
-    x = blocks_.resnet("decoder.mid_block.resnets.1", x, widest);
+    x = mid_block("decoder", x);
     const size_t stages = config_.multiples.size();
     for (size_t i = 0; i < stages; ++i) {
       const std::string name = "decoder.up_blocks." + std::to_string(i);
@@ -137,12 +153,69 @@ class Builder {
                                    .over_frames = over_frames(),
                                    .stored_side = patch,
                                    .stored_order = config_.patch_order};
-    x = graph_.conv("decoder.conv_out", x, config_.out_channels, {over_frames() ? 3 : 1, 3, 3}, traits);
+    x = graph_.conv("decoder.conv_out", x, config_.picture_channels, {over_frames() ? 3 : 1, 3, 3}, traits);
     if (patch > 1) x = graph_.depth_to_space("unpatchify", x, {1, patch, patch});
     graph_.set_output(x);
   }
 
+  void encoder() {
+    const size_t stages = config_.multiples.size();
+    Axes<int32_t> scale{1, static_cast<int32_t>(config_.patch), static_cast<int32_t>(config_.patch)};
+    for (const bool frames : config_.frames_downsampled)
+      scale = {frames && over_frames() ? 2 * scale.t : scale.t, 2 * scale.y, 2 * scale.x};
+    const Axes<int32_t> patch{1, static_cast<int32_t>(config_.patch), static_cast<int32_t>(config_.patch)};
+    TensorId x = graph_.add_picture(config_.picture_channels / (config_.patch * config_.patch), scale);
+    if (config_.patch > 1) {
+      x = graph_.space_to_depth("patchify", x, config_.picture_channels, patch,
+                                {.order = FoldOrder::channel_column_row});
+    }
+    x = blocks_.conv("encoder.conv_in", x, config_.width, 3);
+    size_t block = 0;
+    for (size_t i = 0; i < stages; ++i) {
+      const int64_t width = config_.width * config_.multiples[i];
+      const bool last = i + 1 == stages, frames = !last && config_.frames_downsampled[i];
+      const std::string blocks = "encoder.down_blocks.";
+      const TensorId fine = x;
+      for (int64_t layer = 0; layer < config_.layers; ++layer) {
+        const std::string of_stage = std::to_string(i) + ".resnets." + std::to_string(layer);
+        x = blocks_.resnet(blocks + (config_.residual ? of_stage : std::to_string(block++)), x, width);
+      }
+      if (config_.residual) {
+        const std::string name = blocks + std::to_string(i);
+        if (!last) x = downsample(name + ".downsampler", x, frames);
+        const Axes<int32_t> stride{frames && over_frames() ? 2 : 1, last ? 1 : 2, last ? 1 : 2};
+        x = graph_.add(name, x,
+                       graph_.space_to_depth(name + ".avg_shortcut", fine, width, stride,
+                                             {.frames = frames ? 2 : 1, .first = FoldFirst::zeros}));
+      } else if (!last) {
+        x = downsample(blocks + std::to_string(block++), x, frames);
+      }
+      graph_.add_cut_point(x);
+    }
+    x = mid_block("encoder", x);
+    x = blocks_.norm("encoder.norm_out", x, Activation::silu);
+    const int64_t moments = 2 * config_.latent_channels;
+    x = blocks_.conv("encoder.conv_out", x, moments, 3);
+    graph_.set_output(blocks_.conv("quant_conv", x, moments, 1));
+  }
+
  private:
+  TensorId mid_block(const std::string& side, TensorId x) {
+    const int64_t channels = graph_.tensor(x).channels;
+    x = blocks_.resnet(side + ".mid_block.resnets.0", x, channels);
+    x = attention(side + ".mid_block.attentions.0", x);
+    return blocks_.resnet(side + ".mid_block.resnets.1", x, channels);
+  }
+
+  /// Downsamples rows and columns, then frames.
+  TensorId downsample(const std::string& name, TensorId x, bool frames) {
+    const int64_t channels = graph_.tensor(x).channels;
+    x = graph_.strided_conv(name + ".resample.1", x, channels, {1, 3, 3}, {1, 2, 2}, {.begins_at_own = true});
+    if (!frames || !over_frames()) return x;
+    return graph_.strided_conv(name + ".time_conv", x, channels, {3, 1, 1}, {2, 1, 1},
+                               {.over_frames = true, .keeps_first_frame = true});
+  }
+
   bool over_frames() const { return !config_.of_pictures; }
 
   TensorId attention(const std::string& name, TensorId x) {
@@ -223,6 +296,12 @@ Model model_of(const JsonFields& json, const char* picture_channels, const Laten
   return model;
 }
 
+Graph encoder_of(const JsonFields& json, const Config& config) {
+  Graph graph;
+  Builder(config, json, graph).encoder();
+  return graph;
+}
+
 /// Builds Wan 2.1's decoder, Wan 2.2's with `is_residual` and `patch_size`, or the upscaling one with
 /// `pixel_shuffle`.
 Model build_wan(const JsonFields& config) {
@@ -235,15 +314,27 @@ Model build_qwen_image(const JsonFields& config) {
 }
 
 /// Wan 2.2's network for pictures, with 2D kernels.
+Config qwen_image_21_defaults() {
+  return {.decoder_width = 144,
+          .latent_channels = 64,
+          .picture_channels = 4,
+          .multiples = {1, 2, 4, 8, 8},
+          .frames_downsampled = {false, true, true, true},
+          .residual = true,
+          .of_pictures = true};
+}
 Model build_qwen_image_21(const JsonFields& config) {
-  return model_of(config, "out_channels", qwen_image_21_statistics(),
-                  {.decoder_width = 144,
-                   .latent_channels = 64,
-                   .out_channels = 4,
-                   .multiples = {1, 2, 4, 8, 8},
-                   .frames_downsampled = {false, true, true, true},
-                   .residual = true,
-                   .of_pictures = true});
+  return model_of(config, "out_channels", qwen_image_21_statistics(), qwen_image_21_defaults());
+}
+
+Graph wan_encoder(const JsonFields& json) {
+  return encoder_of(json, read_encoder(json, "in_channels", "out_channels"));
+}
+Graph qwen_image_encoder(const JsonFields& json) {
+  return encoder_of(json, read_encoder(json, "input_channels", "input_channels"));
+}
+Graph qwen_image_21_encoder(const JsonFields& json) {
+  return encoder_of(json, read_encoder(json, "in_channels", "out_channels", qwen_image_21_defaults()));
 }
 
 // The defaults of diffusers' class.
@@ -286,20 +377,23 @@ std::vector<Family> wan_families() {
            .built_ins = {{"wan2.1", wan + causal},
                          {"wan2.1-upscale2x", wan + R"("out_channels": 12, "pixel_shuffle": 2, )" + causal},
                          {"wan2.2", kWan22}},
-           .build = build_wan},
+           .build = build_wan,
+           .encoder = wan_encoder},
           {.class_name = "AutoencoderKLQwenImage",
            .source_file = "autoencoder_kl_qwenimage.py",
            .frame_by_frame = true,
            .eager_network = EagerNetwork::wan,
            .packing = qwen_image,
            .built_ins = {{"qwen-image", R"({"_class_name": "AutoencoderKLQwenImage", )" + causal}},
-           .build = build_qwen_image},
+           .build = build_qwen_image,
+           .encoder = qwen_image_encoder},
           {.class_name = "AutoencoderKLQwenImage21",
            .source_file = "autoencoder_kl_qwenimage21.py",
            .packing = qwen_image,
            .original_names = "qwen_image_21",
            .built_ins = {{"qwen-image-2.1", kQwenImage21}},
-           .build = build_qwen_image_21}};
+           .build = build_qwen_image_21,
+           .encoder = qwen_image_21_encoder}};
 }
 
 }  // namespace headroom

@@ -47,8 +47,11 @@ struct Family {
   /// classes whose configs do not follow from shapes. The Python package derives a config from the shapes.
   std::string_view original_names{};
   std::vector<BuiltIn> built_ins{};
-  /// Makes a model, without its class name. Throws InputError naming a key whose value is not supported.
+  /// Makes a model, without its class name and encoder. Throws InputError naming a key whose value is not
+  /// supported.
   Model (*build)(const JsonFields& config) = nullptr;
+  /// Makes the encoder. Null for classes that Headroom only decodes. Throws like `build`.
+  Graph (*encoder)(const JsonFields& config) = nullptr;
 };
 
 }  // namespace headroom

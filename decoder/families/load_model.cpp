@@ -36,6 +36,9 @@ Model build(const nlohmann::json& config, const std::string& origin) {
   Model model = family.build(fields);
   model.class_name = class_name;
   model.config_file = origin;
+  if (family.encoder != nullptr) {
+    model.encoder = [config, origin, make = family.encoder] { return make(JsonFields(config, origin)); };
+  }
   return model;
 }
 

@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/gpu_steps.h"
 #include "decoder/operations/depth_to_space.h"
@@ -52,6 +54,10 @@ void unfold_frames(GpuSteps& steps, const StepCall& call) {
     steps.gpu.run(gpu::UnfoldFrames{steps.view_of(call.inputs[0], i), steps.view_of(call.inputs[1], i),
                                     steps.view_of(call.target, i), box_of(call.region)});
   }
+}
+
+void space_to_depth(GpuSteps&, const StepCall&) {
+  throw std::logic_error("encodes run on the CPU");  // the planner makes no plan of one for a GPU
 }
 
 void gate(GpuSteps& steps, const StepCall& call) {

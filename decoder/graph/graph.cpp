@@ -89,7 +89,7 @@ const char* name_of(Edges edges) {
 }
 
 TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics) {
-  if (tensors_.empty()) throw std::logic_error("the latent comes first");
+  if (tensors_.empty()) throw std::logic_error("the input comes first");
   const TensorId id{static_cast<int32_t>(tensors_.size())};
   const OpId op_id{static_cast<int32_t>(ops_.size())};
   op.output = id;
@@ -101,10 +101,19 @@ TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statis
 }
 
 TensorId Graph::add_latent(int64_t channels) {
-  if (!tensors_.empty()) throw std::logic_error("one latent only");
-  tensors_.push_back({"latent", channels});
+  return add_input("latent", channels, {1, 1, 1});
+}
+
+TensorId Graph::add_picture(int64_t channels, Axes<int32_t> scale) {
+  encodes_ = true;
+  return add_input("picture", channels, scale);
+}
+
+TensorId Graph::add_input(const std::string& name, int64_t channels, Axes<int32_t> scale) {
+  if (!tensors_.empty()) throw std::logic_error("one input only");
+  tensors_.push_back({name, channels, scale});
   readers_.emplace_back();
-  return TensorId{0};
+  return input();
 }
 
 TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
@@ -135,6 +144,19 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
                  .activation = traits.activation,
                  .convolution = traits},
                 channels, scale);
+}
+
+TensorId Graph::strided_conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
+                             Axes<int32_t> stride, const ConvolutionTraits& traits) {
+  const Axes<int32_t> scale = tensor(x).scale;
+  const bool divides = scale.t % stride.t == 0 && scale.y % stride.y == 0 && scale.x % stride.x == 0;
+  if (!divides || traits.groups != 1 || traits.shortcut || traits.frames_ahead > 0 || kernel.t < stride.t ||
+      (traits.keeps_first_frame && (stride.t == 1 || channels != tensor(x).channels)))
+    throw std::logic_error(name + ": a convolution with this stride is not supported");
+  const TensorId id = conv(name, x, channels, kernel, traits);
+  ops_.back().stride = stride;
+  tensors_.back().scale = {scale.t / stride.t, scale.y / stride.y, scale.x / stride.x};
+  return id;
 }
 
 TensorId Graph::upsampled_conv(const std::string& name, TensorId x, int64_t channels,
@@ -274,6 +296,18 @@ TensorId Graph::repeated_depth_to_space(const std::string& name, TensorId x, int
                  .frames_in_depth = frames_in_depth,
                  .depth_order = order},
                 channels, times(from.scale, factor));
+}
+
+TensorId Graph::space_to_depth(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> stride,
+                               const Fold& fold) {
+  const Tensor from = tensor(x);
+  const int64_t folded = from.channels * fold.frames * stride.y * stride.x;
+  const bool divides =
+      from.scale.t % stride.t == 0 && from.scale.y % stride.y == 0 && from.scale.x % stride.x == 0;
+  if (!divides || folded % channels != 0 || (stride.t != 1 && stride.t != fold.frames))
+    throw std::logic_error(name + ": positions cannot be folded into channels");
+  return append({.name = name, .kind = OpKind::space_to_depth, .inputs = {x}, .stride = stride, .fold = fold},
+                channels, {from.scale.t / stride.t, from.scale.y / stride.y, from.scale.x / stride.x});
 }
 
 TensorId Graph::repeat_frames(const std::string& name, TensorId x) {

@@ -14,8 +14,9 @@ namespace headroom {
 // The list of operations. To add one, add a line here and follow HACKING.md. In a graph, an operation turns
 // {inputs} into a result. In a tile program, a step carries it out on one tile.
 //
-//   conv              {x} -> y: stride-1 convolution, padded to keep the extent. With `factor`, it reads x
-//                     upsampled (nearest) but never stores the upsampled tensor
+//   conv              {x} -> y: convolution, padded to keep the extent. With `factor`, it reads x upsampled
+//                     (nearest) but never stores the upsampled tensor. With `stride`, it makes every
+//                     stride-th output
 //   upsample          {x} -> y: nearest, by `factor`
 //   norm              {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
 //   add               {a, b} -> y: a + b, then `activation`
@@ -30,6 +31,8 @@ namespace headroom {
 //   gate              {x} -> y: the first half of the channels * silu(the second half)
 //   depth_to_space    {x} -> y: channels become the pixels of a square, and frames (DepthOrder). Channels
 //                     are repeated if there are too few
+//   space_to_depth    {x} -> y: the pixels of a square, and frames, become channels (Fold). Then each output
+//                     channel is the mean of neighbouring ones, if there are fewer
 //   linear_attention  {x …, s} -> y: for each head, relu(q) times the sums with v, divided by relu(q) times
 //                     the sums of k
 //   activate          {x} -> y: `activation` of each value
@@ -44,6 +47,7 @@ namespace headroom {
   X(unfold_frames)                  \
   X(gate)                           \
   X(depth_to_space)                 \
+  X(space_to_depth)                 \
   X(linear_attention)               \
   X(activate)
 
@@ -122,16 +126,16 @@ const char* name_of(Dtype dtype);
 /// Also accepts torch's names float32, bfloat16 and float16. Throws InputError for any other text.
 Dtype parse_dtype(const std::string& text, const std::string& option = "dtype");
 
-/// A value that flows through the decoder, written N×C×T×H×W. Its rows and columns are the latent's times
-/// `scale`. It has (latent frames - 1) * scale.t + 1 frames: the first frame is one frame at every scale.
-/// Statistics have no positions. They are `channels` (mean, 1/deviation) pairs per batch item, or `channels`
-/// sums.
+/// A value that flows through the decoder or encoder, written N×C×T×H×W. Its rows and columns are the
+/// latent's times `scale`. It has (latent frames - 1) * scale.t + 1 frames: the first frame is one frame at
+/// every scale. Statistics have no positions. They are `channels` (mean, 1/deviation) pairs per batch item,
+/// or `channels` sums.
 struct Tensor {
   std::string name;
   int64_t channels = 0;
   Axes<int32_t> scale{1, 1, 1};
   bool statistics = false;
-  OpId producer{-1};  ///< -1 for the latent
+  OpId producer{-1};  ///< -1 for the input
   /// A pass may end here although no barrier requires it. Of all earlier tensors, later operations read only
   /// cut points.
   bool cut_point = false;
@@ -198,6 +202,28 @@ enum class DepthOrder {
                        ///< first latent frame yields only the first of its frames
 };
 
+/// Order of the channels that space_to_depth makes. The last name varies fastest.
+enum class FoldOrder {
+  channel_frame_row_column,
+  channel_column_row,  ///< of one frame
+  frame_row_column_channel,
+};
+
+/// The frames that space_to_depth takes for frame 0, which has no frame before it.
+enum class FoldFirst {
+  zeros,  ///< zeros, then frame 0
+  twice,  ///< frame 0 for each of the frames
+  alone,  ///< frame 0 alone. The mean is over fewer channels
+};
+
+/// Properties of space_to_depth.
+struct Fold {
+  FoldOrder order = FoldOrder::channel_frame_row_column;
+  int32_t frames = 1;  ///< frames that become channels; with a stride of 1 over the time all but the own are
+                       ///< those before frame 0
+  FoldFirst first = FoldFirst::zeros;
+};
+
 /// Properties of a convolution other than its kernel's extent.
 struct ConvolutionTraits {
   bool bias = true;
@@ -219,6 +245,10 @@ struct ConvolutionTraits {
   int32_t frames_ahead = 0;
   /// With upsampling, this is the padding of the upsampled tensor.
   Edges edges = Edges::zeros;
+  /// With a stride: the kernel begins at an output's first input, and padding is only below and to the right.
+  bool begins_at_own = false;
+  /// With a stride over the time: frame 0 is the input's, unchanged.
+  bool keeps_first_frame = false;
   /// Frames of the stored kernel if the operation uses fewer (Graph::of_one_frame()), otherwise 0. All input
   /// before the first frame is known then. If it is zeros, only the last taps remain. If it repeats the first
   /// frame, the taps are summed.
@@ -250,8 +280,12 @@ struct Op {
   Axes<int32_t> kernel{1, 1, 1};  ///< conv: odd along rows and columns. Along the time the kernel ends at its
                                   ///< own frame, or ConvolutionTraits::frames_ahead frames later
   Axes<int32_t> factor{1, 1, 1};  ///< upsample, conv, depth_to_space, interpolate, unfold_frames
-  int32_t frames_in_depth = 1;    ///< depth_to_space
+  /// conv, space_to_depth: input positions between two outputs. Output i covers the inputs [i * stride, (i +
+  /// 1) * stride) and reads neighbours of these. Frame 0 covers frame 0, as at every scale.
+  Axes<int32_t> stride{1, 1, 1};
+  int32_t frames_in_depth = 1;                         ///< depth_to_space
   DepthOrder depth_order = DepthOrder::channel_first;  ///< depth_to_space
+  Fold fold{};                                         ///< space_to_depth
   int32_t groups = 0;  ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
@@ -264,13 +298,19 @@ struct Op {
   bool centred = false;  ///< rms_norm: subtracts the mean first
 };
 
-/// A decoder as operations over tensors: no weights, no sizes. Operations stand in topological order.
+/// A decoder or an encoder as operations over tensors: no weights, no sizes. Operations stand in topological
+/// order.
 class Graph {
  public:
-  /// The latent. Called once, first.
+  /// The input of a decoder. Called once, first.
   TensorId add_latent(int64_t channels);
+  /// The input of an encoder, whose latent has 1 / `scale` of the rows and columns. Called once, first.
+  TensorId add_picture(int64_t channels, Axes<int32_t> scale);
   TensorId conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
                 const ConvolutionTraits& traits = {});
+  /// A convolution that makes every `stride`-th output of conv().
+  TensorId strided_conv(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> kernel,
+                        Axes<int32_t> stride, const ConvolutionTraits& traits = {});
   /// A 3×3 convolution of x upsampled by 2 along rows and columns. Computes four phases with 2×2 kernels on x
   /// itself. The kernel spans `frames` frames, and the time is not upsampled.
   TensorId upsampled_conv(const std::string& name, TensorId x, int64_t channels,
@@ -302,6 +342,10 @@ class Graph {
   TensorId repeated_depth_to_space(const std::string& name, TensorId x, int64_t channels,
                                    Axes<int32_t> factor, int32_t frames_in_depth,
                                    DepthOrder order = DepthOrder::channel_first);
+  /// Squares of `stride` rows and columns, and frames, become channels, and then the mean of neighbouring
+  /// ones becomes one of `channels`.
+  TensorId space_to_depth(const std::string& name, TensorId x, int64_t channels, Axes<int32_t> stride,
+                          const Fold& fold = {});
   /// Heads follow one another across `inputs`. Each head has `head_channels` channels of q, k and v each.
   TensorId key_value_sums(const std::string& name, const std::vector<TensorId>& inputs,
                           int64_t head_channels);
@@ -317,13 +361,16 @@ class Graph {
   }
   void set_output(TensorId tensor) { output_ = tensor; }
 
-  TensorId latent() const { return TensorId{0}; }
+  TensorId input() const { return TensorId{0}; }
+  /// The picture or clip: the output of a decoder, the input of an encoder.
+  TensorId picture() const { return encodes() ? input() : output_; }
+  bool encodes() const { return encodes_; }
   TensorId output() const { return output_; }
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const std::vector<Op>& ops() const { return ops_; }
   const Tensor& tensor(TensorId id) const { return tensors_[index(id)]; }
   const Op& op(OpId id) const { return ops_[index(id)]; }
-  /// Null for the latent.
+  /// Null for the input.
   const Op* producer(TensorId id) const;
   /// Operations that read the tensor.
   const std::vector<OpId>& readers(TensorId id) const { return readers_[index(id)]; }
@@ -335,11 +382,13 @@ class Graph {
   Graph of_one_frame() const;
 
  private:
+  TensorId add_input(const std::string& name, int64_t channels, Axes<int32_t> scale);
   TensorId append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics = false);
   std::vector<Tensor> tensors_;
   std::vector<Op> ops_;
   std::vector<std::vector<OpId>> readers_;
   TensorId output_{-1};
+  bool encodes_ = false;
 };
 
 }  // namespace headroom

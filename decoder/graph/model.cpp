@@ -4,6 +4,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/joined.h"
+#include "decoder/graph/geometry.h"
 
 namespace headroom {
 namespace {
@@ -12,6 +13,19 @@ constexpr int64_t kMostPixels = 1 << 20;
 constexpr int64_t kMostFrames = 1'000'000;
 
 }  // namespace
+
+const char* name_of(Direction direction) {
+  return direction == Direction::decode ? "decode" : "encode";
+}
+
+Model for_direction(Model model, Direction direction) {
+  if (direction == Direction::decode) return model;
+  if (!model.encoder)
+    throw InputError(model.config_file + ": Headroom does not encode with " + model.class_name);
+  model.graph = model.encoder();
+  model.encoder = nullptr;
+  return model;
+}
 
 Model for_frames(Model model, int64_t frames) {
   if (frames != 1 || !model.decodes_clips) return model;
@@ -48,14 +62,14 @@ std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor
 
 int64_t latent_frames(const Model& model, int64_t frames) {
   if (!model.decodes_clips && frames != 1) {
-    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " +
+    throw InputError("--frames: " + model.class_name + " takes single pictures; expected 1, found " +
                      std::to_string(frames));
   }
   if (frames < 1 || frames > kMostFrames) {
     throw InputError("--frames: expected from 1 to " + std::to_string(kMostFrames) + ", found " +
                      std::to_string(frames));
   }
-  const int64_t scale = model.graph.tensor(model.graph.output()).scale.t;
+  const int64_t scale = model.graph.tensor(model.graph.picture()).scale.t;
   const int64_t later = (frames - 1) / scale, rest = (frames - 1) % scale;
   if (rest != 0) {
     const int64_t nearest = (later + (2 * rest > scale ? 1 : 0)) * scale + 1;
@@ -68,7 +82,7 @@ int64_t latent_frames(const Model& model, int64_t frames) {
 }  // namespace
 
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
   const std::string wrong =
       joined({wrong_length("width", width_pixels, scale.x), wrong_length("height", height_pixels, scale.y)},
              " and ");
@@ -76,9 +90,11 @@ Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pi
   return {latent_frames(model, frames), height_pixels / scale.y, width_pixels / scale.x};
 }
 
-std::vector<int64_t> latent_shape(const Model& model, const Extent& extent, int64_t batch) {
-  std::vector<int64_t> shape{batch, model.latent_channels, extent.y, extent.x};
-  if (extent.t > 1) shape.insert(shape.begin() + 2, extent.t);
+std::vector<int64_t> input_shape(const Model& model, const Extent& extent, int64_t batch) {
+  const Tensor& input = model.graph.tensor(model.graph.input());
+  const Extent positions = extent_of(input, extent);
+  std::vector<int64_t> shape{batch, input.channels, positions.y, positions.x};
+  if (positions.t > 1) shape.insert(shape.begin() + 2, positions.t);
   return shape;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,20 @@ struct LatentPatches {
   std::optional<double> epsilon;  ///< added to the variance
 };
 
+/// A decode makes a picture or clip from a latent. An encode makes the moments of the latent's distribution,
+/// mean and log-variance, or the latent itself if its class has no distribution.
+enum class Direction { decode, encode };
+const char* name_of(Direction direction);
+
 /// A decoder's layer graph, and the latent properties from its config.
 struct Model {
   std::string name;         ///< built-in name, or name of the given folder
   std::string config_file;  ///< path for errors; a built-in model's name
   std::string class_name;   ///< its family's (decoder/families/families.h)
   Graph graph;
+  /// Makes the encoder's graph. Null if Headroom only decodes with the class. Throws InputError if it does
+  /// not support the config's encoder.
+  std::function<Graph()> encoder{};
   int64_t latent_channels = 0;
   bool decodes_clips = false;  ///< latents may have several frames
   /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor. Unset if the config
@@ -41,8 +50,10 @@ struct Model {
   bool force_upcast = false;
 };
 
-/// The model for decodes of `frames` frames. A single frame needs no kernel taps for earlier frames
-/// (Graph::of_one_frame()). A plan is valid only for the model of its request's frames.
+/// The model for this direction: `graph` becomes the encoder. Throws InputError if there is none.
+Model for_direction(Model model, Direction direction);
+/// The model for decodes or encodes of `frames` frames. A single frame needs no kernel taps for earlier
+/// frames (Graph::of_one_frame()). A plan is valid only for the model of its request's frames.
 Model for_frames(Model model, int64_t frames);
 
 /// The dtype in which a model decodes if the user requests `asked`. Returns fp32 instead of fp16 if the
@@ -55,7 +66,8 @@ std::string upcast_note(const Model& model, Dtype asked);
 /// The latent's extent for a picture or clip of this size. Throws InputError if the size is not a multiple of
 /// the decoder's scale, or if no latent has this number of frames. The error names the nearest valid sizes.
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames);
-/// Array shape of latents with this extent: N×C×H×W for one frame, N×C×T×H×W for several.
-std::vector<int64_t> latent_shape(const Model& model, const Extent& extent, int64_t batch);
+/// Array shape of the graph's input for latents of this extent: N×C×H×W for one frame, N×C×T×H×W for several.
+/// The input is the latent of a decode, and the picture or clip of an encode.
+std::vector<int64_t> input_shape(const Model& model, const Extent& extent, int64_t batch);
 
 }  // namespace headroom

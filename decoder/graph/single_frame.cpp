@@ -10,7 +10,7 @@ namespace {
 /// Removes the operation's time axis. Kernels with zeros_for_it_too keep theirs: only unfolding reads their
 /// results, and of_one_frame() drops both.
 void keep_one_frame(Op& op) {
-  op.factor.t = 1;
+  op.factor.t = op.stride.t = 1;
   op.frames = AttentionFrames::each;
   if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_for_it_too) return;
   op.convolution.stored_frames = std::max(op.kernel.t, op.convolution.stored_frames);
@@ -20,7 +20,7 @@ void keep_one_frame(Op& op) {
 
 /// True if the operation's result equals its first input's only frame.
 bool copies_one_frame(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::unfold_frames) return true;
+  if (op.kind == OpKind::unfold_frames || op.convolution.keeps_first_frame) return true;
   if (op.factor.y != 1 || op.factor.x != 1) return false;
   return op.kind == OpKind::interpolate ||
          (op.kind == OpKind::depth_to_space &&
@@ -46,15 +46,20 @@ Graph Graph::of_one_frame() const {
   }
 
   Graph pruned;
-  std::vector<TensorId> now(tensors_.size(), pruned.add_latent(tensors_[0].channels));
+  pruned.encodes_ = encodes_;
+  const auto one_frame = [](const Axes<int32_t>& scale) {
+    return Axes<int32_t>{std::min(scale.t, 1), scale.y, scale.x};
+  };
+  const Tensor& first = tensors_[0];
+  std::vector<TensorId> now(tensors_.size(),
+                            pruned.add_input(first.name, first.channels, one_frame(first.scale)));
   for (const Op& old : ops_) {
     if (!needed[index(old.output)]) continue;
     Op op = old;
     keep_one_frame(op);
     for (TensorId& input : op.inputs) input = now[index(stands_for[index(input)])];
     const Tensor& made = tensor(old.output);
-    const Axes<int32_t> scale{std::min(made.scale.t, 1), made.scale.y, made.scale.x};
-    const TensorId id = pruned.append(std::move(op), made.channels, scale, made.statistics);
+    const TensorId id = pruned.append(std::move(op), made.channels, one_frame(made.scale), made.statistics);
     pruned.tensors_[index(id)].cut_point = made.cut_point;
     now[index(old.output)] = id;
   }

@@ -41,7 +41,7 @@ void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink
   device_.watch_calls([this](double share) {
     events_.step_part_done(plan_, {running_.pass, running_.tile, running_.step, steps_.share_done(share)});
   });
-  events_.allocating(MemoryKind::latent, graph_.latent());
+  events_.allocating(MemoryKind::latent, graph_.input());
   try {
     device_.load_latent(latent, first_item, kept_.add_latent(), sizes_.items);
   } catch (const LimitExceeded& refused) {

@@ -31,7 +31,7 @@ KeptBlocks::~KeptBlocks() {
 }
 
 const MapView& KeptBlocks::add_latent() {
-  const TensorId id = graph_.latent();
+  const TensorId id = graph_.input();
   const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
   KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
               Dtype::fp32, allocate_);

@@ -93,7 +93,7 @@ void TileSteps::make_tile(size_t slot, const Region& region) {
     device_.fill_outside(axis == Axis::t ? made : tile, step.edges, picture(step.tensor), sizes_.items);
   // Round values that a plan may keep, as storing them would. So results do not depend on which tensors a
   // plan keeps. Values that are only moved are rounded already, except the latent's.
-  const bool moves_latent = step.kind == OpKind::depth_to_space && step.inputs[0].tensor == graph_.latent();
+  const bool moves_latent = step.kind == OpKind::depth_to_space && step.inputs[0].tensor == graph_.input();
   if ((operation(step.kind).rounds || moves_latent) && step.tensor != graph_.output())
     device_.round(made, sizes_.items);
 }

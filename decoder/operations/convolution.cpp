@@ -47,12 +47,14 @@ KernelShape kernel_shape(const Graph& graph, const Op& conv) {
           conv.groups,
           conv.kernel.t,
           conv.convolution.before_first,
-          conv.convolution.frames_ahead};
+          conv.convolution.frames_ahead,
+          conv.stride,
+          conv.convolution.begins_at_own};
 }
 
 ConvolutionAlgorithm algorithm_of(const KernelShape& kernel, ConvolutionAlgorithm of_pass) {
-  const bool known =
-      kernel.rows == 3 && kernel.columns == 3 && kernel.groups == 1 && kernel.inputs >= kLeastInputs;
+  const bool known = kernel.stride == Axes<int32_t>{1, 1, 1} && kernel.rows == 3 && kernel.columns == 3 &&
+                     kernel.groups == 1 && kernel.inputs >= kLeastInputs;
   return known ? of_pass : ConvolutionAlgorithm::direct;
 }
 
@@ -101,10 +103,17 @@ int32_t taps_along(int32_t kernel, int32_t factor) {
 }
 
 Halo reach_of(const Op& op) {
-  const auto half =
-      per_axis([](int32_t k, int32_t factor) { return (k / 2 + factor - 1) / factor; }, op.kernel, op.factor);
+  const bool own = op.convolution.begins_at_own;
+  const auto before =
+      per_axis([&](int32_t k, int32_t factor) { return own ? 0 : (k / 2 + factor - 1) / factor; }, op.kernel,
+               op.factor);
+  // An output covers `stride` inputs. The kernel ends this many positions after them.
+  const auto after =
+      per_axis([](int32_t k, int32_t stride, int32_t factor,
+                  int32_t first) { return factor > 1 ? first : std::max(0, k - stride - first); },
+               op.kernel, op.stride, op.factor, before);
   const int32_t ahead = op.convolution.frames_ahead;
-  return {{op.kernel.t - 1 - ahead, half.y, half.x}, {ahead, half.y, half.x}};
+  return {{op.kernel.t - op.stride.t - ahead, before.y, before.x}, {ahead, after.y, after.x}};
 }
 
 Edges edges(const Op& op) {
@@ -151,9 +160,11 @@ double flops(const Graph& graph, const Op& op, const Extent&) {
 /// Calls of the direct algorithm. latency_table_name() changes it for Winograd's.
 std::string table_name(const Graph& graph, const Op& op) {
   const std::string groups = op.groups > 1 ? " in " + std::to_string(op.groups) : "";
+  const bool strided = op.stride != Axes<int32_t>{1, 1, 1};
+  const std::string stride = strided ? " by " + axes_text(op.stride) : "";
   return (op.factor.y > 1 ? "upsampled " : "") + ("conv " + axes_text(op.kernel)) + " " +
          std::to_string(input_channels(graph, op)) + "->" + std::to_string(output_channels(graph, op)) +
-         groups + activation_text(op);
+         groups + stride + activation_text(op);
 }
 
 }  // namespace

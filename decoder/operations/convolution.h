@@ -43,7 +43,11 @@ struct KernelShape {
                        ///< `frames_ahead` after it
   BeforeFirst before_first = BeforeFirst::zeros;
   int64_t frames_ahead = 0;
+  Axes<int32_t> stride{1, 1, 1};
+  bool begins_at_own = false;  ///< ConvolutionTraits::begins_at_own
   int64_t frames_before() const { return frames - 1 - frames_ahead; }
+  int64_t rows_before() const { return begins_at_own ? 0 : rows / 2; }
+  int64_t columns_before() const { return begins_at_own ? 0 : columns / 2; }
 
   bool depthwise() const { return groups > 1 && groups == inputs && groups == outputs; }
   KernelShape of_group() const { return {inputs / groups, outputs / groups, rows, columns}; }

@@ -58,11 +58,13 @@ bool is_barrier(const Op& op, size_t input) {
 Region needed_region(const Op& op, const Region& output) {
   const Halo halo = reach(op);
   Region needed = per_axis(
-      [](const Interval& out, int32_t factor, int32_t before, int32_t after) {
-        return Interval{floor_divide(out.begin, factor) - before, -floor_divide(-out.end, factor) + after};
+      [](const Interval& out, int32_t factor, int32_t stride, const Interval& around) {
+        return Interval{floor_divide(out.begin, factor) * stride - around.begin,
+                        -floor_divide(-out.end, factor) * stride + around.end};
       },
-      output, op.factor, halo.before, halo.after);
-  needed.t = frames_at_scale(output.t, op.factor.t, 1);
+      output, op.factor, op.stride,
+      Axes<Interval>{{}, {halo.before.y, halo.after.y}, {halo.before.x, halo.after.x}});
+  needed.t = frames_at_scale(output.t, op.factor.t, op.stride.t);
   needed.t.begin -= halo.before.t;
   needed.t.end += halo.after.t;
   return needed;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/graph/graph.h"
+#include "decoder/graph/model.h"
 #include "decoder/plan/convolution_algorithm.h"
 
 // A plan splits a decode into passes. A pass runs one list of steps, its tile program, on every tile of a
@@ -50,7 +50,8 @@ struct Request {
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
-  /// Dtype of a picture that stays in memory and counts in the peak. Unset: the decode writes the picture to
+  Direction direction = Direction::decode;
+  /// Dtype of an output that stays in memory and counts in the peak. Unset: the decode writes the output to
   /// a file as it goes.
   std::optional<Dtype> picture_dtype{};
   friend bool operator==(const Request&, const Request&) = default;

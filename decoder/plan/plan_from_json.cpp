@@ -150,6 +150,8 @@ Request request_from_json(const JsonFields& fields) {
   request.frames = fields["frames"].integer(1, 1'000'000);
   request.batch = fields["batch"].integer(1, 1'000'000);
   request.dtype = read_dtype(fields["dtype"]);
+  if (fields.has("direction"))
+    request.direction = one_of(fields["direction"], std::array{Direction::decode, Direction::encode});
   if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
   request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
   return request;

@@ -8,11 +8,14 @@ Storage storage_of(const Request& request) {
   return {request.device, request.dtype};
 }
 
+Extent latent_of(const Graph& graph, const Request& request) {
+  const Axes<int32_t> scale = graph.tensor(graph.picture()).scale;
+  return {(request.frames - 1) / scale.t + 1, request.height_pixels / scale.y,
+          request.width_pixels / scale.x};
+}
+
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
-  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
-  const Extent latent{(plan.request.frames - 1) / scale.t + 1, plan.request.height_pixels / scale.y,
-                      plan.request.width_pixels / scale.x};
-  return {latent, plan.micro_batch, plan.request.dtype, plan.request.device,
+  return {latent_of(graph, plan.request), plan.micro_batch, plan.request.dtype, plan.request.device,
           plan.share.alone() ? std::nullopt : std::optional(plan.share.latent_rows)};
 }
 

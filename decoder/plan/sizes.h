@@ -11,6 +11,9 @@ struct Storage {
 };
 Storage storage_of(const Request& request);
 
+/// Extent of the latent of a request's picture or clip.
+Extent latent_of(const Graph& graph, const Request& request);
+
 /// Sizes shared by all passes of a plan.
 struct Sizes {
   Extent latent;

@@ -57,7 +57,7 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
                                     const gpu::Gpu* gpu) {
   if (latent.shape.size() < 4 || latent.shape.size() > 5)
     throw InputError(options.latents.front() + ": expected a latent N×C×H×W or N×C×T×H×W");
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
   planner::RequestOptions asked;
   asked.model = options.model;
   asked.profile_file = options.profile_file;

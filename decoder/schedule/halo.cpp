@@ -15,8 +15,8 @@ Halo widest(const Halo& a, const Halo& b) {
 }
 
 /// input_halo()'s `before` along one carried axis.
-int32_t carried_before(int32_t own_before, int32_t output_after, int32_t factor) {
-  return own_before - output_after / factor;
+int32_t carried_before(int32_t own_before, int32_t output_after, int32_t factor, int32_t stride) {
+  return own_before - output_after / factor * stride;
 }
 
 }  // namespace
@@ -32,16 +32,16 @@ void CarriedAxes::begin_at_after(Halo& halo) const {
 }
 
 Halo input_halo(const Op& op, const Halo& output, const CarriedAxes& carried) {
-  const auto back = [](int32_t out, int32_t factor, int32_t own) {
-    return (out + factor - 1) / factor + own;
+  const auto back = [](int32_t out, int32_t factor, int32_t stride, int32_t own) {
+    return (out + factor - 1) / factor * stride + own;
   };
   const Halo own = reach(op);
-  Halo halo{per_axis(back, output.before, op.factor, own.before),
-            per_axis(back, output.after, op.factor, own.after)};
+  Halo halo{per_axis(back, output.before, op.factor, op.stride, own.before),
+            per_axis(back, output.after, op.factor, op.stride, own.after)};
   // Along carried axes the output runs ahead: its fresh positions lie `after` positions beyond its grid tile.
   // So it also reads that much further ahead in the input.
-  halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t);
-  if (carried.rows) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y);
+  halo.before.t = carried_before(own.before.t, output.after.t, op.factor.t, op.stride.t);
+  if (carried.rows) halo.before.y = carried_before(own.before.y, output.after.y, op.factor.y, op.stride.y);
   return halo;
 }
 
@@ -87,7 +87,7 @@ PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& kept, const Pa
       continue;
     }
     const Need& need = of(op.output);
-    const bool read_whole = op.output == graph.latent() || kept[index(op.output)];
+    const bool read_whole = op.output == graph.input() || kept[index(op.output)];
     if (!need.any() || read_whole) continue;
     first_op_ = std::min(first_op_, i);
     add_inputs(op, need.all(carried_), kept);

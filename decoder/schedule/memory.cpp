@@ -13,9 +13,10 @@ int64_t picture_bytes(const Graph& graph, const Request& request) {
   if (!request.picture_dtype) return 0;
   // Avoids overflow for hostile files; exact for all real values.
   constexpr double kMost = double(int64_t{1} << 60);
-  const double bytes = double(request.batch) * double(request.frames) * double(request.height_pixels) *
-                       double(request.width_pixels) * double(graph.tensor(graph.output()).channels) *
-                       double(bytes_per_element(*request.picture_dtype));
+  const Tensor& output = graph.tensor(graph.output());
+  const Extent extent = extent_of(output, latent_of(graph, request));
+  const double bytes = double(request.batch) * double(extent.t) * double(extent.y) * double(extent.x) *
+                       double(output.channels) * double(bytes_per_element(*request.picture_dtype));
   return static_cast<int64_t>(std::min(bytes, kMost));
 }
 

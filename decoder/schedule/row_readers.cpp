@@ -34,11 +34,12 @@ RowReaders::RowReaders(const Graph& graph, const Pass& pass, TensorId tensor, co
       if (makes_tile(step.kind) && step.op != OpId{-1} && !is_residual(step, i)) {
         const Op& op = graph.op(step.op);
         readers_.push_back({graph.tensor(step.tensor).scale.y, made.before, step.halo.after.y,
-                            made.last_begin, op.factor.y, reach(op).before.y, is_barrier(op, i)});
+                            made.last_begin, op.factor.y, op.stride.y, reach(op).before.y, reach(op).after.y,
+                            is_barrier(op, i)});
       } else {
         // Gathers, statistics, accumulations and residuals read the positions of their own tile.
-        readers_.push_back(
-            {graph.tensor(tensor).scale.y, made.before, step.halo.after.y, made.last_begin, 1, 0, false});
+        readers_.push_back({graph.tensor(tensor).scale.y, made.before, step.halo.after.y, made.last_begin, 1,
+                            1, 0, 0, false});
       }
     }
   }
@@ -50,7 +51,9 @@ int64_t RowReaders::first_row(int64_t grid_row) const {
   for (const Reader& reader : readers_) {
     const int64_t begin = grid_row * reader.scale / grid_scale_ - reader.before;
     const int64_t made = std::max<int64_t>(0, std::min(begin, reader.last_begin));
-    first = std::min(first, reader.all ? 0 : std::max<int64_t>(0, made / reader.factor - reader.reach));
+    first = std::min(
+        first,
+        reader.all ? 0 : std::max<int64_t>(0, made / reader.factor * reader.stride - reader.reach_before));
   }
   return first;
 }
@@ -59,7 +62,8 @@ int64_t RowReaders::last_row(int64_t grid_row) const {
   int64_t last = 0;
   for (const Reader& reader : readers_) {
     const int64_t made = ceil_divide(grid_row * reader.scale, grid_scale_) + reader.after;
-    last = std::max(last, reader.all ? rows_ : ceil_divide(made, reader.factor) + reader.reach);
+    last = std::max(
+        last, reader.all ? rows_ : ceil_divide(made, reader.factor) * reader.stride + reader.reach_after);
   }
   return std::min(last, rows_);
 }

@@ -24,12 +24,12 @@ class RowReaders {
 
  private:
   struct Reader {
-    int32_t scale;          ///< of the tensor that the step makes
-    int32_t before, after;  ///< halo of its tile, without carried rows
-    int64_t last_begin;     ///< largest first row of the step's result
-    int32_t factor;         ///< ratio of its rows to the kept tensor's
-    int32_t reach;          ///< additional rows that it reads on either side
-    bool all;               ///< a barrier: every row, for every tile
+    int32_t scale;                      ///< of the tensor that the step makes
+    int32_t before, after;              ///< halo of its tile, without carried rows
+    int64_t last_begin;                 ///< largest first row of the step's result
+    int32_t factor, stride;             ///< Op::factor and Op::stride
+    int32_t reach_before, reach_after;  ///< rows that it reads beside those that its result covers
+    bool all;                           ///< a barrier: every row, for every tile
   };
   std::vector<Reader> readers_;
   int32_t grid_scale_;

@@ -24,7 +24,7 @@ int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, co
 
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
   return sizes.items *
-         allocated_bytes(bytes_of(graph.tensor(graph.latent()), sizes.latent, 1, Dtype::fp32), sizes.device);
+         allocated_bytes(bytes_of(graph.tensor(graph.input()), sizes.latent, 1, Dtype::fp32), sizes.device);
 }
 
 int64_t device_state_bytes(const Graph& graph, const Sizes& sizes) {

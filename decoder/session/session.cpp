@@ -15,7 +15,7 @@ namespace headroom {
 void check_latent(const Model& model, const Plan& plan, const Array& latent) {
   const Extent extent =
       latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
-  const std::vector<int64_t> expected = latent_shape(model, extent, plan.request.batch);
+  const std::vector<int64_t> expected = input_shape(model, extent, plan.request.batch);
   std::vector<int64_t> found = latent.shape;
   if (extent.t == 1 && found.size() == 5 && found[2] == 1) found.erase(found.begin() + 2);
   if (found == expected) return;

@@ -57,7 +57,7 @@ class FlowCheck {
         check_statistics_operand(ref, step.inputs[i].tensor);
       } else if (step.inputs[i].step != -1) {
         check_tile_operand(ref, i);
-      } else if (step.inputs[i].tensor != view_.graph.latent()) {
+      } else if (step.inputs[i].tensor != view_.graph.input()) {
         check_kept_operand(ref, i, *view_.kept(step.inputs[i].tensor));
       }
     }

@@ -307,13 +307,18 @@ class MemoryCheck {
     }
   }
 
+  int64_t positions_of(TensorId tensor) const {
+    return multiply(multiply(view_.picture(tensor, kTime).end, view_.picture(tensor, kRows).end),
+                    view_.picture(tensor, kColumns).end);
+  }
+
   /// Checks that the reserve covers a picture that stays in memory.
   void check_picture() {
     const Request& request = view_.plan.request;
     if (!request.picture_dtype) return;
-    const int64_t values = multiply(multiply(multiply(request.batch, request.frames),
-                                             multiply(request.height_pixels, request.width_pixels)),
-                                    view_.graph.tensor(view_.graph.output()).channels);
+    const TensorId output = view_.graph.output();
+    const int64_t values =
+        multiply(multiply(request.batch, view_.graph.tensor(output).channels), positions_of(output));
     const int64_t bytes = multiply(values, *request.picture_dtype == Dtype::fp32 ? 4 : 2);
     if (view_.plan.reserve_bytes >= bytes) return;
     view_.findings.add(Violation::peak_understated, "reserve_bytes",
@@ -323,11 +328,11 @@ class MemoryCheck {
 
   void check_bytes() {
     const Plan& plan = view_.plan;
-    constexpr int64_t kFloatBytes = 4;  // the latent is fp32 in every dtype
-    const int64_t latent_bytes = multiply(
-        multiply(multiply(multiply(view_.latent.t, view_.latent.y), view_.latent.x), plan.micro_batch),
-        multiply(view_.graph.tensor(view_.graph.latent()).channels, kFloatBytes));
-    const int64_t throughout = add(add(plan.reserve_bytes, latent_bytes), state_bytes(view_));
+    constexpr int64_t kFloatBytes = 4;  // the input is fp32 in every dtype
+    const TensorId input = view_.graph.input();
+    const int64_t input_bytes = multiply(multiply(positions_of(input), plan.micro_batch),
+                                         multiply(view_.graph.tensor(input).channels, kFloatBytes));
+    const int64_t throughout = add(add(plan.reserve_bytes, input_bytes), state_bytes(view_));
     check_picture();
     const std::vector<int64_t> weights = check_weights(view_);
     const std::vector<int64_t> working = working_peaks();

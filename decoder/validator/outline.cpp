@@ -146,7 +146,7 @@ void check_kept(View& view, const KeptTensor& entry) {
     view.findings.add(Violation::malformed, view.place(entry) + key, what);
   };
   if (!view.is_tensor(entry.tensor)) return refuse(".tensor", "no such tensor");
-  if (entry.tensor == view.graph.latent())
+  if (entry.tensor == view.graph.input())
     return refuse(".tensor", "the latent is always kept and not listed");
   if (view.graph.tensor(entry.tensor).statistics) return refuse(".tensor", "statistics have no blocks");
   if (view.kept(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");

@@ -178,7 +178,7 @@ class StepCheck {
       return check_tile(operand, which);
     }
     if (tile) return refuse(which + "expected a tile, found the kept tensor");
-    if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.latent()) return true;
+    if (view_.graph.tensor(operand.tensor).statistics || operand.tensor == view_.graph.input()) return true;
     const KeptTensor* kept = view_.kept(operand.tensor);
     if (kept == nullptr) {
       return refuse(which + view_.name(operand.tensor) + " is not kept, so nothing has written it",

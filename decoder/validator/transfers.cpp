@@ -154,7 +154,7 @@ class TransferCheck {
         const Step& step = plan.passes[p].steps[s];
         for (size_t i = 0; i < step.inputs.size() && !view_.findings.full(); ++i) {
           const Operand& operand = step.inputs[i];
-          const bool kept = operand.step == -1 && operand.tensor != view_.graph.latent() &&
+          const bool kept = operand.step == -1 && operand.tensor != view_.graph.input() &&
                             !view_.graph.tensor(operand.tensor).statistics;
           if (kept) check_read(rank, {p, s}, i);
         }

@@ -162,7 +162,11 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   if (axis == kTime) return frames_needed(reader, input, out);
   if (reader.kind == OpKind::conv) {
     const Op& op = graph.op(reader.op);
-    const int64_t factor = at(op.factor, axis);
+    const int64_t factor = at(op.factor, axis), stride = at(op.stride, axis);
+    if (stride > 1) {
+      const int64_t first = op.convolution.begins_at_own ? 0 : at(op.kernel, axis) / 2;
+      return {out.begin * stride - first, (out.end - 1) * stride - first + at(op.kernel, axis)};
+    }
     // Over nearest upsampling, an output reads the position that it repeats and its neighbours.
     const int64_t beyond = ceil_divide(at(op.kernel, axis) / 2, factor);
     return {out.begin / factor - beyond, ceil_divide(out.end, factor) + beyond};
@@ -173,6 +177,10 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
     const int64_t first = out.begin / 2 - (out.begin % 2 == 0 ? 1 : 0);
     const int64_t end = (out.end - 1) / 2 + (out.end % 2 == 0 ? 1 : 0) + 1;
     return out.length() == 0 ? out : intersect({first, end}, picture(read, axis));
+  }
+  if (reader.kind == OpKind::space_to_depth) {
+    const int64_t stride = at(graph.op(reader.op).stride, axis);
+    return {out.begin * stride, out.end * stride};
   }
   if (reader.kind != OpKind::upsample && reader.kind != OpKind::depth_to_space) return out;
   const int64_t factor = at(graph.op(reader.op).factor, axis);
@@ -188,8 +196,8 @@ Interval View::frames_needed(const Step& reader, size_t input, const Interval& o
   const Interval all = picture(reader.inputs[input].tensor, kTime);
   switch (reader.kind) {
     case OpKind::conv:
-      return {std::max<int64_t>(0, out.begin - (op.kernel.t - 1 - op.convolution.frames_ahead)),
-              std::min(all.end, out.end + op.convolution.frames_ahead)};
+      return {std::max<int64_t>(0, out.begin * op.stride.t - (op.kernel.t - 1 - op.convolution.frames_ahead)),
+              std::min(all.end, (out.end - 1) * op.stride.t + 1 + op.convolution.frames_ahead)};
     case OpKind::interpolate:
       return op.factor.t > 1 ? all : out;
     case OpKind::attention:
@@ -198,6 +206,8 @@ Interval View::frames_needed(const Step& reader, size_t input, const Interval& o
       return {frames_before(out.begin, 2, 1), frames_until(out.end, 2, 1)};
     case OpKind::depth_to_space:
       return {frames_before(out.begin, op.factor.t, 1), frames_until(out.end, op.factor.t, 1)};
+    case OpKind::space_to_depth:
+      return {frames_before(out.begin, 1, op.stride.t), frames_until(out.end, 1, op.stride.t)};
     default:
       return out;
   }
@@ -243,7 +253,8 @@ bool makes_positions(OpKind kind) {
   return kind == OpKind::gather || kind == OpKind::norm || kind == OpKind::upsample || kind == OpKind::conv ||
          kind == OpKind::add || kind == OpKind::attention || kind == OpKind::interpolate ||
          kind == OpKind::unfold_frames || kind == OpKind::rms_norm || kind == OpKind::gate ||
-         kind == OpKind::depth_to_space || kind == OpKind::linear_attention || kind == OpKind::activate;
+         kind == OpKind::depth_to_space || kind == OpKind::space_to_depth ||
+         kind == OpKind::linear_attention || kind == OpKind::activate;
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ int64_t on_boundary(int64_t bytes) {
 /// True for kernels that Winograd's algorithm packs differently: 3×3, not grouped, with at least 16 input
 /// channels.
 bool changes_algorithm(const View& view, const Op& op) {
-  return op.kind == OpKind::conv && op.kernel.y == 3 && op.kernel.x == 3 && op.groups == 1 &&
-         view.graph.tensor(op.inputs[0]).channels >= 16;
+  return op.kind == OpKind::conv && op.stride == Axes<int32_t>{1, 1, 1} && op.kernel.y == 3 &&
+         op.kernel.x == 3 && op.groups == 1 && view.graph.tensor(op.inputs[0]).channels >= 16;
 }
 
 /// Bytes of a packed kernel: `matrices` matrices [inputs × outputs], with outputs padded to 16.

@@ -39,7 +39,7 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
                      request.model + ", found " + std::to_string(profile.layers.size()) +
                      "; it is a profile of another model, " + profile.model);
   }
-  const Axes<int32_t> scale = graph.tensor(graph.output()).scale;
+  const Axes<int32_t> scale = graph.tensor(graph.picture()).scale;
   for (size_t i = 0; i < ops.size(); ++i) {
     const profiler::LayerProfile& layer = profile.layers[i];
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
@@ -98,6 +98,8 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
 
 CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
                    bool other_environment) {
+  if (request.direction == Direction::encode && request.device == DeviceKind::cuda)
+    throw InputError("--device cuda: Headroom encodes on the CPU only; expected cpu");
   if (profile_file.empty()) return CostModel(graph, request.device);
   const profiler::Profile profile = profiler::read_profile(profile_file);
   check_profiled_model(profile, profile_file, graph, request);

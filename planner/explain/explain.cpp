@@ -115,7 +115,7 @@ std::set<TensorId> tensors_read(const Plan& plan, const Graph& graph, size_t pas
   std::set<TensorId> read;
   for (const Step& step : plan.passes[pass].steps) {
     for (const Operand& operand : step.inputs) {
-      const bool own = operand.tensor != graph.latent() && written_in(plan, operand.tensor, pass);
+      const bool own = operand.tensor != graph.input() && written_in(plan, operand.tensor, pass);
       if (operand.step == -1 && !graph.tensor(operand.tensor).statistics && !own) read.insert(operand.tensor);
     }
   }

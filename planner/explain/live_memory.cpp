@@ -79,7 +79,7 @@ std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass
       {weights, MemoryKind::weights, live.resident_weights},
       {live.resident_weights > 0 ? "kernels in Winograd form" : weights, MemoryKind::weights,
        live.pass_weights},
-      {name(graph.latent()), MemoryKind::latent, live.latent},
+      {name(graph.input()), MemoryKind::latent, live.latent},
       {"statistics", MemoryKind::latent, live.state},
       picture_entry(live.picture),
       reserve_entry(live.reserve, plan.request.device),

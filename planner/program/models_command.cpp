@@ -23,7 +23,7 @@ std::vector<Model> all_built_in() {
 }
 
 const Axes<int32_t>& factors(const Model& model) {
-  return model.graph.tensor(model.graph.output()).scale;
+  return model.graph.tensor(model.graph.picture()).scale;
 }
 
 /// Config of a built-in model. Null for a model folder, which has its own config file.

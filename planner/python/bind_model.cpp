@@ -107,6 +107,17 @@ void bind_model(nb::module_& module) {
             return std::make_shared<Model>(for_frames(*model, frames));
           },
           "frames"_a, "For decodes of so many frames: for one, a clip's decoder has kernels of one frame.")
+      .def(
+          "for_direction",
+          [](const Model& model, const std::string& direction) {
+            const bool encodes = direction == name_of(Direction::encode);
+            if (!encodes && direction != name_of(Direction::decode))
+              throw InputError("direction: expected decode or encode, found '" + direction + "'");
+            return std::make_shared<Model>(
+                for_direction(model, encodes ? Direction::encode : Direction::decode));
+          },
+          "direction"_a, "The model whose graph is the decoder or the encoder.")
+      .def_prop_ro("encodes", [](const Model& model) { return model.graph.encodes(); })
       .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
       .def("read_names", &read_names, "stored"_a,
            "Those of the names of a checkpoint's tensors that a decode reads.")
@@ -121,7 +132,7 @@ void bind_model(nb::module_& module) {
       .def(
           "latent_shape",
           [](const Model& model, int64_t width, int64_t height, int64_t frames, int64_t batch) {
-            return latent_shape(model, latent_extent(model, width, height, frames), batch);
+            return input_shape(model, latent_extent(model, width, height, frames), batch);
           },
           "width"_a, "height"_a, "frames"_a = 1, "batch"_a = 1);
   module.def("built_in_models", &built_in_models);

@@ -25,7 +25,8 @@ KeptRows::KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes
         if (is_barrier(op, i)) {
           whole_[t] = true;
         } else {
-          around_[t] = std::max(around_[t], ceil_divide(behind, op.factor.y) + int64_t{reach(op).before.y});
+          around_[t] = std::max(around_[t], ceil_divide(behind, op.factor.y) * op.stride.y +
+                                                int64_t{std::max(reach(op).before.y, reach(op).after.y)});
         }
       }
     }

@@ -258,7 +258,7 @@ TensorSet PassLiveness::read_after(size_t pass, const TensorSet& kept) const {
 
 std::vector<TensorId> PassLiveness::kept_of(const TensorSet& reached, const TensorSet& kept) const {
   TensorSet read = kept;
-  read.insert(graph_.latent());
+  read.insert(graph_.input());
   read &= reached;
   return read.members();
 }
@@ -274,7 +274,7 @@ TensorSet PassLiveness::needed_by(size_t pass, const std::vector<TensorId>& keep
 std::vector<TensorId> PassLiveness::read_of(const TensorSet& needed, const TensorSet& kept) const {
   TensorSet read = needed;
   read &= kept;
-  read.erase(graph_.latent());
+  read.erase(graph_.input());
   return read.members();
 }
 
@@ -282,7 +282,7 @@ std::vector<OpId> PassLiveness::run_for(const TensorSet& needed, const TensorSet
   TensorSet made = needed;
   made -= kept;
   made -= statistics_;
-  made.erase(graph_.latent());
+  made.erase(graph_.input());
   std::vector<OpId> ops;
   for (TensorId id : made.members()) ops.push_back(graph_.tensor(id).producer);
   return ops;

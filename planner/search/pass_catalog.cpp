@@ -80,7 +80,7 @@ bool PassCatalog::complete(size_t pass, const std::vector<TensorId>& present, Ke
   // would read it.
   set.passing = present;
   std::erase_if(set.passing, [&](TensorId id) {
-    return id == graph_.latent() || std::any_of(touched.begin(), touched.end(),
+    return id == graph_.input() || std::any_of(touched.begin(), touched.end(),
                                                 [&](const TensorUse& use) { return use.tensor == id; });
   });
   set.work = &*works_[pass].try_emplace(std::move(touched)).first;

@@ -87,7 +87,7 @@ int64_t PlanSpace::bytes_on_device(const Frontier& frontier, const std::vector<T
 
 int64_t PlanSpace::bytes_on_device(const Frontier& frontier) const {
   std::vector<TensorId> tensors = tensors_in(frontier);
-  std::erase(tensors, catalog_->graph().latent());
+  std::erase(tensors, catalog_->graph().input());
   return bytes_on_device(frontier, tensors);
 }
 

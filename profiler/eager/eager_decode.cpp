@@ -26,7 +26,7 @@ class Walk {
     found_.weights_bytes = parameter_elements(graph_) * setting_.element_bytes;
     found_.layers.resize(graph_.ops().size());
     held_["weights"] = found_.weights_bytes;
-    held_["latent"] = bytes_of(graph_.tensor(graph_.latent()), latent_, setting_.items, request.dtype);
+    held_["latent"] = bytes_of(graph_.tensor(graph_.input()), latent_, setting_.items, request.dtype);
   }
 
   EagerDecode run() {

@@ -69,7 +69,7 @@ class Collecting {
   /// Tiled plan of the first size. Halves a large picture until its decode is short.
   Plan tiled_plan() const {
     Request small = plans_.front().request;
-    const Axes<int32_t> scale = graph_.tensor(graph_.output()).scale;
+    const Axes<int32_t> scale = graph_.tensor(graph_.picture()).scale;
     int64_t rows = small.height_pixels / scale.y, columns = small.width_pixels / scale.x;
     while (rows * columns > kTiledPositions && rows > 1 && columns > 1) rows /= 2, columns /= 2;
     small.height_pixels = rows * scale.y;
@@ -123,7 +123,7 @@ class Collecting {
     const Request& decoded = plan.request;
     const int64_t width = decoded.width_pixels, height = decoded.height_pixels;
     const Sizes extents = sizes_of(graph_, plan);
-    const Array input = random_latent(latent_shape(model_, extents.latent, decoded.batch), 0);
+    const Array input = random_latent(input_shape(model_, extents.latent, decoded.batch), 0);
     const PictureShape shape{decoded.batch, graph_.tensor(graph_.output()).channels, decoded.frames, height,
                              width};
     MeasuredDecode measured;

@@ -108,7 +108,7 @@ std::vector<LatencySubject> latency_subjects(const Graph& graph, const std::vect
                op.kind == OpKind::attention ? OpKind::conv : op.kind);
       }
     }
-    moving("gather", graph.tensor(graph.latent()).channels, latent, OpKind::conv);
+    moving("gather", graph.tensor(graph.input()).channels, latent, OpKind::conv);
   }
   for (LatencySubject& entry : subjects) entry.held_out = between(entry.table);
   return subjects;

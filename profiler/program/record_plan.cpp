@@ -69,7 +69,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu() : nullptr;
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
-  const Array latent = request.latent.empty() ? random_latent(latent_shape(model, extent, decoded.batch), 0)
+  const Array latent = request.latent.empty() ? random_latent(input_shape(model, extent, decoded.batch), 0)
                                               : with_batch_axis(model, read_latent(request.latent));
   RunBegun news = begun("headroom-profile", plan);
   news.output = request.trace_file;

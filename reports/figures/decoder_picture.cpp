@@ -188,7 +188,7 @@ TensorId made_last(const Graph& graph, const Pass& pass) {
   for (auto step = pass.steps.rbegin(); step != pass.steps.rend(); ++step) {
     if (!graph.tensor(step->tensor).statistics) return step->tensor;
   }
-  return graph.latent();
+  return graph.input();
 }
 
 /// `nodes` has the node of each step.
@@ -272,7 +272,7 @@ DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run
 }
 
 std::string label_of(const DecoderPicture& picture, const DrawnNode& node, const Graph& graph) {
-  if (node.tensor == graph.latent()) return "latent";
+  if (node.tensor == graph.input()) return "latent";
   if (node.kind == DrawnKind::write && node.tensor == graph.output()) return "picture";
   std::string shown =
       short_name(node.kind == DrawnKind::operation ? graph.op(node.op).name : graph.tensor(node.tensor).name);

@@ -86,7 +86,7 @@ void add_note(Chart& chart, const std::string& name, const std::vector<ScalingPo
 }  // namespace
 
 std::vector<Request> size_ladder(const Model& model, const Request& request, int64_t most_pixels_across) {
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.output()).scale;
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
   const int64_t longer = std::max(request.width_pixels, request.height_pixels);
   std::vector<Request> sizes;
   const auto add = [&](int64_t across) {

@@ -19,7 +19,7 @@ inline ParameterSource random_source(uint64_t seed) {
 /// Random latent of unit variance for the request.
 inline Array latent_for(const Model& model, const Request& request, uint64_t seed) {
   const Extent extent = latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
-  return random_latent(latent_shape(model, extent, request.batch), seed);
+  return random_latent(input_shape(model, extent, request.batch), seed);
 }
 
 struct Decoded {

@@ -88,7 +88,7 @@ int64_t PlanOracle::size(TensorId id) const {
 /// Follows docs/planning.md, "Keep or recompute".
 bool PlanOracle::may_be_kept(TensorId id) const {
   const Tensor& tensor = graph_.tensor(id);
-  if (id == graph_.latent() || id == graph_.output() || tensor.statistics) return false;
+  if (id == graph_.input() || id == graph_.output() || tensor.statistics) return false;
   if (optional_depths_.contains(depths_[index(id)])) return tensor.cut_point;
   const auto made_by_position = [&](TensorId of) {
     bool at_barrier = false;
@@ -136,7 +136,7 @@ std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& k
   const std::function<void(TensorId)> visit = [&](TensorId id) {
     if (read[index(id)] || graph_.tensor(id).statistics) return;
     read[index(id)] = true;
-    if (kept[index(id)] || id == graph_.latent()) return;
+    if (kept[index(id)] || id == graph_.input()) return;
     for (const TensorId input : graph_.producer(id)->inputs) visit(input);
   };
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
@@ -205,7 +205,7 @@ std::vector<bool> PlanOracle::operations_run(size_t pass, const std::vector<Tens
                                              const std::vector<bool>& present) const {
   std::vector<bool> runs(graph_.ops().size(), false);
   const std::function<void(TensorId)> run = [&](TensorId id) {
-    if (present[index(id)] || id == graph_.latent() || graph_.tensor(id).statistics) return;
+    if (present[index(id)] || id == graph_.input() || graph_.tensor(id).statistics) return;
     const OpId op = graph_.tensor(id).producer;
     if (runs[index(op)]) return;
     runs[index(op)] = true;

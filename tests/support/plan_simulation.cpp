@@ -321,8 +321,8 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       loaded += parameter_bytes(graph, op, ConvolutionAlgorithm::direct, sizes);
     }
   }
-  const Extent latent = extent_of(graph.tensor(graph.latent()), sizes.latent);
-  const int64_t latent_values = latent.t * latent.y * latent.x * graph.tensor(graph.latent()).channels;
+  const Extent latent = extent_of(graph.tensor(graph.input()), sizes.latent);
+  const int64_t latent_values = latent.t * latent.y * latent.x * graph.tensor(graph.input()).channels;
   const int64_t throughout =
       pool_bytes(resident, sizes.device) + pool_bytes(brought, sizes.device) +
       statistics_bytes(graph, sizes) + assumptions.memory.reserve_bytes +

@@ -120,7 +120,7 @@ class GraphMaker {
       x_ = graph().conv(name, x_, channels(), {1, 1, 1});
     } else if (graph().tensor(x_).scale.y == 1) {
       x_ = graph().add(name, graph().conv(name + ".conv", normed(name + ".norm", x_), 4, {1, 3, 3}),
-                       graph().latent());
+                       graph().input());
     }
   }
 

@@ -163,8 +163,8 @@ TEST_CASE("a number of frames that no latent has is refused with the nearest one
   const Model wan = resolve_model("wan2.1");
   CHECK(latent_extent(wan, 832, 480, 81) == Extent{21, 60, 104});
   CHECK(latent_extent(wan, 832, 480, 1) == Extent{1, 60, 104});
-  CHECK(latent_shape(wan, {1, 60, 104}, 2) == std::vector<int64_t>{2, 16, 60, 104});
-  CHECK(latent_shape(wan, {21, 60, 104}, 2) == std::vector<int64_t>{2, 16, 21, 60, 104});
+  CHECK(input_shape(wan, {1, 60, 104}, 2) == std::vector<int64_t>{2, 16, 60, 104});
+  CHECK(input_shape(wan, {21, 60, 104}, 2) == std::vector<int64_t>{2, 16, 21, 60, 104});
   for (const auto& [frames, nearest] : {std::pair{80, 81}, {82, 81}, {83, 81}, {84, 85}, {2, 1}, {4, 5}}) {
     try {
       latent_extent(wan, 832, 480, frames);

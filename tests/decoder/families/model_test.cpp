@@ -73,7 +73,7 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
     CHECK(model.name == expected.name);
     CHECK(model.class_name == expected.class_name);
     CHECK(model.latent_channels == expected.latent_channels);
-    CHECK(model.graph.tensor(model.graph.latent()).channels == expected.latent_channels);
+    CHECK(model.graph.tensor(model.graph.input()).channels == expected.latent_channels);
     if (expected.scaling_factor) CHECK(model.scaling_factor == expected.scaling_factor);
     CHECK(parameter_elements(model.graph) == expected.parameters);
     CHECK(model.graph.tensor(model.graph.output()).scale == expected.scale);
@@ -130,7 +130,7 @@ TEST_CASE("attention and the post-quant convolution can be left out") {
   CHECK(no_attention.find_op("decoder.mid_block.resnets.1.conv1") != OpId{-1});
   const Graph no_post_quant = model_of(changed("use_post_quant_conv", false)).graph;
   CHECK(no_post_quant.find_op("post_quant_conv") == OpId{-1});
-  CHECK(no_post_quant.op(no_post_quant.find_op("decoder.conv_in")).inputs[0] == no_post_quant.latent());
+  CHECK(no_post_quant.op(no_post_quant.find_op("decoder.conv_in")).inputs[0] == no_post_quant.input());
 }
 
 TEST_CASE("act_fn is the blocks' activation, and the last norm's is always SiLU") {

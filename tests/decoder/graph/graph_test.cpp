@@ -79,7 +79,7 @@ TEST_CASE("shapes follow the latent, odd extents included") {
   const Model model = test::model_of(test::tiny_config({8, 16, 24}));
   const Graph& graph = model.graph;
   const Extent latent{1, 7, 13};
-  CHECK(extent_of(graph.tensor(graph.latent()), latent) == latent);
+  CHECK(extent_of(graph.tensor(graph.input()), latent) == latent);
   CHECK(extent_of(graph.tensor(graph.output()), latent) == Extent{1, 28, 52});
   CHECK(graph.tensor(graph.output()).channels == 3);
   const TensorId middle = graph.find_tensor("decoder.up_blocks.1.resnets.0");
@@ -200,7 +200,7 @@ TEST_CASE("SDXL has a barrier for each norm and one for attention") {
 TEST_CASE("a graph knows its readers and producers") {
   const Model model = test::model_of(test::tiny_config());
   const Graph& graph = model.graph;
-  CHECK(graph.producer(graph.latent()) == nullptr);
+  CHECK(graph.producer(graph.input()) == nullptr);
   size_t reads = 0, inputs = 0;
   for (size_t t = 0; t < graph.tensors().size(); ++t) {
     const TensorId id{static_cast<int32_t>(t)};

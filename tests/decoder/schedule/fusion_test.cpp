@@ -42,7 +42,7 @@ TEST_CASE("fusion: a convolution adds a residual unless another step reads its r
     for (const Step& step : pass.steps) {
       for (const Operand& operand : step.inputs) {
         if (operand.step < 0) {
-          CHECK(operand.tensor == graph.latent());
+          CHECK(operand.tensor == graph.input());
         } else {
           CHECK(pass.steps[static_cast<size_t>(operand.step)].tensor == operand.tensor);
         }

@@ -98,7 +98,7 @@ TEST_CASE("validator: convolutions on CUDA that add and write blocks", "[unit][v
   refused(fused(), graph, Violation::malformed, writer,
           [&](Plan& plan) { of_writer(plan).inputs.pop_back(); });
   refused(fused(), graph, Violation::malformed, writer,
-          [&](Plan& plan) { of_writer(plan).inputs.back().tensor = graph.latent(); });
+          [&](Plan& plan) { of_writer(plan).inputs.back().tensor = graph.input(); });
   refused(fused(), graph, Violation::malformed, writer,
           [&](Plan& plan) { of_writer(plan).target = StepTarget::in_place; });
   refused(fused(), graph, Violation::computed_twice, first,

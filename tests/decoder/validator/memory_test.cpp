@@ -142,7 +142,7 @@ TEST_CASE("validator: below the device only a window of blocks is on it", "[unit
 
   // Read by pass 2 alone, conv_in leaves no bytes in pass 1: there the residual's take all.
   Plan idle = small_plan_below(graph, 1);
-  const TensorId latent = graph.latent(), start = graph.find_tensor("conv_in"),
+  const TensorId latent = graph.input(), start = graph.find_tensor("conv_in"),
                  normal = graph.find_tensor("norm");
   idle.passes[1].steps = {
       step_for(graph, OpKind::gather, "latent", {{latent}}, {{0, 2, 2}, {0, 2, 2}}, {0, 1, 1}),

@@ -309,7 +309,7 @@ TEST_CASE("ranks that do not run the same passes would wait for one another", "[
   size_t pass = 0;
   for (size_t p = 0; p < plan.plans[1].passes.size(); ++p) {
     for (Step& step : plan.plans[1].passes[p].steps) {
-      if (step.kind != OpKind::gather || step.inputs[0].tensor != of.model.graph.latent()) continue;
+      if (step.kind != OpKind::gather || step.inputs[0].tensor != of.model.graph.input()) continue;
       wider = &step;
       pass = p;
     }

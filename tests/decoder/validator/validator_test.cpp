@@ -182,7 +182,7 @@ TEST_CASE("validator: a tile lacks its halo", "[unit][validator]") {
   accepts(plan, graph);
 
   plan = small_plan(graph);  // a cone needs the sum of the halos
-  const TensorId latent = graph.latent();
+  const TensorId latent = graph.input();
   plan.passes[1].steps.insert(plan.passes[1].steps.begin(),
                               {step_for(graph, OpKind::gather, "latent", {{latent}}, kOneAround, kPadOne),
                                step_for(graph, OpKind::conv, "conv_in", {{latent, 0}})});

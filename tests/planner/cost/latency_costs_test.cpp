@@ -63,7 +63,7 @@ profiler::Profile profile_of(const Model& model, int64_t width, int64_t height, 
     if (profile.find_latency_table(name) == nullptr)
       profile.latency_tables.push_back(latency_table_for(name, random));
   };
-  add_latency_table(profiler::moving_latency_table_name("gather", graph.tensor(graph.latent()).channels));
+  add_latency_table(profiler::moving_latency_table_name("gather", graph.tensor(graph.input()).channels));
   for (const Op& op : graph.ops()) {
     for (ConvolutionAlgorithm algorithm : {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd})
       add_latency_table(profiler::latency_table_name(graph, op, algorithm));

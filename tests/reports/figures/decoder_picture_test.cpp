@@ -67,7 +67,7 @@ void check_picture(const PlanDocument& document) {
   const auto nodes_of = [&](DrawnKind kind) {
     std::set<std::pair<size_t, TensorId>> found;
     for (const DrawnNode& node : picture.nodes) {
-      if (node.kind == kind && node.tensor != graph.latent() && node.tensor != graph.output())
+      if (node.kind == kind && node.tensor != graph.input() && node.tensor != graph.output())
         found.emplace(node.pass, node.tensor);
     }
     return found;

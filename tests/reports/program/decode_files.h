@@ -74,7 +74,7 @@ struct DecodeFiles {
     made.libraries = "LibTorch";
     made.limit_bytes = planned.plan.limit_bytes;
     made.events = {{.seconds = 0, .bytes = 1 << 20, .kind = MemoryKind::weights}};
-    const TensorId tensor = planned.model.graph.latent();
+    const TensorId tensor = planned.model.graph.input();
     double seconds = 0;
     for (size_t pass = 0; pass < planned.plan.passes.size(); ++pass, seconds += 1) {
       const auto number = static_cast<int32_t>(pass);
