@@ -221,6 +221,7 @@ std::vector<BuiltIn> built_ins() {
   const std::string four_blocks =
       R"({"_class_name": "AutoencoderKL", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
          "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3,
+         "down_block_types": ["DownEncoderBlock2D", "DownEncoderBlock2D", "DownEncoderBlock2D", "DownEncoderBlock2D"],
          "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"], )";
   return {
       {"sd15",
@@ -236,13 +237,13 @@ std::vector<BuiltIn> built_ins() {
       {"sd3",
        four_blocks +
            R"("latent_channels": 16, "scaling_factor": 1.5305, "shift_factor": 0.0609, "force_upcast": true,
-              "sample_size": 1024, "use_post_quant_conv": false})",
+              "sample_size": 1024, "use_quant_conv": false, "use_post_quant_conv": false})",
        "model.diffusion_model.joint_blocks.",
        {"sd3.5", "stable-diffusion-3", "stable-diffusion-3.5-large", "stable-diffusion-3.5-medium"}},
       {"flux",
        four_blocks +
            R"("latent_channels": 16, "scaling_factor": 0.3611, "shift_factor": 0.1159, "force_upcast": true,
-              "sample_size": 1024, "use_post_quant_conv": false})",
+              "sample_size": 1024, "use_quant_conv": false, "use_post_quant_conv": false})",
        "model.diffusion_model.double_blocks.",
        {"flux.1", "flux.1-dev", "flux.1-schnell", "flux.1-kontext-dev", "z-image", "z-image-turbo"}}};
 }
@@ -252,6 +253,7 @@ std::vector<BuiltIn> flux2_built_ins() {
       R"({"_class_name": "AutoencoderKLFlux2", "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2,
           "norm_num_groups": 32, "act_fn": "silu", "out_channels": 3, "latent_channels": 32, "patch_size": [2, 2],
           "batch_norm_eps": 0.0001, "force_upcast": true,
+          "down_block_types": ["DownEncoderBlock2D", "DownEncoderBlock2D", "DownEncoderBlock2D", "DownEncoderBlock2D"],
           "up_block_types": ["UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D", "UpDecoderBlock2D"])";
   return {{"flux2", flux2 + "}", {}, {"flux.2-dev", "flux.2-klein-4b", "flux.2-klein-9b"}},
           {"flux2-small-decoder",

@@ -107,7 +107,7 @@ Config read_encoder(const JsonFields& json, const char* picture_channels, const 
   };
   config.width = integer("base_dim", kMostChannels, kBaseWidth);
   if (config.patch_order == StoredOrder::channel_row_column) config.patch = 1;  // only the decoder upscales
-  config.picture_channels = integer(picture_channels, 1024, config.picture_channels);
+  config.picture_channels = integer(picture_channels, 1024, defaults.picture_channels);
   if (json.has("attn_scales") && json["attn_scales"].size(kMostStages) > 0)
     json["attn_scales"].fail("attention in the encoder's blocks is not supported");
   const int64_t pixels = config.patch * config.patch;
@@ -341,13 +341,13 @@ Graph qwen_image_21_encoder(const JsonFields& json) {
 constexpr const char* kQwenImage21 =
     R"({"_class_name": "AutoencoderKLQwenImage21", "base_dim": 96, "decoder_base_dim": 144, "z_dim": 64,
     "dim_mult": [1, 2, 4, 8, 8], "num_res_blocks": 2, "temperal_downsample": [false, true, true, true],
-    "is_residual": true, "out_channels": 4, "patch_size": null})";
+    "is_residual": true, "in_channels": 4, "out_channels": 4, "patch_size": null})";
 
 // TI2V-5B's config, as diffusers' scripts/convert_wan_to_diffusers.py writes it.
 constexpr const char* kWan22 =
     R"({"_class_name": "AutoencoderKLWan", "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48,
     "dim_mult": [1, 2, 4, 4], "num_res_blocks": 2, "temperal_downsample": [false, true, true],
-    "is_residual": true, "out_channels": 12, "patch_size": 2, "scale_factor_spatial": 16,
+    "is_residual": true, "in_channels": 12, "out_channels": 12, "patch_size": 2, "scale_factor_spatial": 16,
     "latents_mean": [-0.2289, -0.0052, -0.1323, -0.2339, -0.2799, 0.0174, 0.1838, 0.1557, -0.1382,
                      0.0542, 0.2813, 0.0891, 0.1570, -0.0098, 0.0375, -0.1825, -0.2246, -0.1207, -0.0698,
                      0.5109, 0.2665, -0.2108, -0.2158, 0.2502, -0.2055, -0.0322, 0.1109, 0.1567, -0.0729,

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -14,6 +15,7 @@
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
 #include "decoder/files/latent_layout.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
@@ -44,6 +46,26 @@ std::vector<std::string> read_names(const Model& model, const std::vector<std::s
     if (std::optional<std::string> name = names.find(parameter)) read.push_back(*std::move(name));
   }
   return read;
+}
+
+/// Shape of the output, (batch, channels, frames, rows, columns), and size of the picture, (batch, frames,
+/// rows, columns), for a picture of this shape.
+std::pair<std::vector<int64_t>, std::vector<int64_t>> encoded_shape_of(const Model& model,
+                                                                       const std::vector<int64_t>& picture) {
+  const Tensor& input = model.graph.tensor(model.graph.input());
+  if ((picture.size() != 4 && picture.size() != 5) || picture[1] != input.channels) {
+    std::string found;
+    for (int64_t length : picture) found += (found.empty() ? "" : "×") + std::to_string(length);
+    throw InputError("picture: expected N×" + std::to_string(input.channels) +
+                     (model.decodes_clips ? "×T" : "") + "×H×W, found " +
+                     (found.empty() ? "no axes" : found));
+  }
+  const int64_t frames = picture.size() == 5 ? picture[2] : 1;
+  const int64_t rows = picture[picture.size() - 2], columns = picture.back();
+  const Extent latent = latent_extent(model, columns, rows, frames);
+  const Tensor& output = model.graph.tensor(model.graph.output());
+  const Extent extent = extent_of(output, latent);
+  return {{picture[0], output.channels, extent.t, extent.y, extent.x}, {picture[0], frames, rows, columns}};
 }
 
 /// Shape of the decoded picture, (batch, channels, frames, rows, columns), for a latent of this shape.
@@ -117,7 +139,15 @@ void bind_model(nb::module_& module) {
                 for_direction(model, encodes ? Direction::encode : Direction::decode));
           },
           "direction"_a, "The model whose graph is the decoder or the encoder.")
-      .def_prop_ro("encodes", [](const Model& model) { return model.graph.encodes(); })
+      .def_prop_ro(
+          "direction",
+          [](const Model& model) {
+            return name_of(model.graph.encodes() ? Direction::encode : Direction::decode);
+          },
+          "decode or encode: what the graph does.")
+      .def_prop_ro(
+          "has_encoder", [](const Model& model) { return model.encoder != nullptr; },
+          "Whether for_direction(\"encode\") may work.")
       .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
       .def("read_names", &read_names, "stored"_a,
            "Those of the names of a checkpoint's tensors that a decode reads.")
@@ -129,6 +159,9 @@ void bind_model(nb::module_& module) {
           "asked"_a)
       .def("picture_shape", &picture_shape_of, "latent_shape"_a,
            "(batch, channels, frames, rows, columns) of what a latent of this shape decodes to.")
+      .def("encoded_shape", &encoded_shape_of, "picture_shape"_a,
+           "((batch, channels, frames, rows, columns) of what a picture of this shape is encoded to, (batch, "
+           "frames, height, width) of the picture).")
       .def(
           "latent_shape",
           [](const Model& model, int64_t width, int64_t height, int64_t frames, int64_t batch) {

@@ -17,8 +17,8 @@ from .described import SUPPORTED_CLASSES, followed
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
 
-UNUSED_CHILDREN = ("encoder", "quant_conv", "taesd_encoder")
-"""Modules of a VAE that a decode does not run."""
+UNUSED_CHILDREN = {"decode": ("encoder", "quant_conv", "taesd_encoder"), "encode": ("decoder", "post_quant_conv", "taesd_decoder")}
+"""Modules of a VAE that a decode or an encode does not run."""
 
 UNUSED_PARTS = ("condition_encoder",)
 """Parts of decoders that run with a mask only."""
@@ -48,10 +48,10 @@ def is_fused(module: Any) -> bool:
     return type(vars(module).get("processor")).__name__ == FUSED_PROCESSOR and module._modules.get("to_qkv") is not None
 
 
-def decoding_modules(vae: Any) -> Iterator[tuple[str, Any]]:
-    """Names and modules that a decode runs, except the VAE itself. Looks inside compiled modules."""
+def used_modules(vae: Any, direction: str = "decode") -> Iterator[tuple[str, Any]]:
+    """Names and modules that a decode or an encode runs, except the VAE itself. Looks inside compiled modules."""
     for name, child in vae._modules.items():
-        if name not in UNUSED_CHILDREN and child is not None:
+        if name not in UNUSED_CHILDREN[direction] and child is not None:
             yield from _within(name, child)
 
 
@@ -63,11 +63,11 @@ def _within(name: str, module: Any) -> Iterator[tuple[str, Any]]:
             yield from _within(f"{name}.{leaf}", child)
 
 
-def compiled_modules(vae: Any) -> Iterator[Any]:
-    """Modules that torch.compile() made from modules of a decode."""
-    parents = [vae, *(module for _, module in decoding_modules(vae))]
+def compiled_modules(vae: Any, direction: str = "decode") -> Iterator[Any]:
+    """Modules that torch.compile() made from modules of a decode or an encode."""
+    parents = [vae, *(module for _, module in used_modules(vae, direction))]
     for leaf, child in (item for parent in parents for item in parent._modules.items()):
-        if child is not None and leaf not in UNUSED_CHILDREN and followed(child) is not child:
+        if child is not None and leaf not in UNUSED_CHILDREN[direction] and followed(child) is not child:
             yield child
 
 
@@ -87,10 +87,10 @@ def made_anew(vae: Any) -> Any:
         return cls(**{key: value for key, value in vae.config.items() if key in known})
 
 
-def require_unchanged(vae: Any) -> None:
-    """Compares a VAE with a new one of its class. Raises Unsupported with the first difference."""
+def require_unchanged(vae: Any, direction: str = "decode") -> None:
+    """Compares what a VAE's decode or encode uses with a new VAE of its class. Raises Unsupported with the first difference."""
     cls = made_class(vae)
-    raise_first(_differences(vae, made_anew(vae), cls.__name__))
+    raise_first(_differences(vae, made_anew(vae), cls.__name__, direction))
 
 
 def raise_first(differences: Iterator[str]) -> None:
@@ -98,14 +98,14 @@ def raise_first(differences: Iterator[str]) -> None:
     if found:
         more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
         undo = "Merge the adapter into the weights" if " is peft." in found[0] else "Undo it"
-        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. {undo}, or decode without Headroom")
+        raise Unsupported(f"{found[0]}{more}. Headroom would ignore this. {undo}, or call headroom_vae.disable()")
 
 
-def _differences(vae: Any, made: Any, makes: str) -> Iterator[str]:
+def _differences(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
     yield from global_hooks()
-    yield from _of_vae(vae, made, makes)
+    yield from _of_vae(vae, made, makes, direction)
     for name, expected in made._modules.items():
-        if name not in UNUSED_CHILDREN:
+        if name not in UNUSED_CHILDREN[direction]:
             yield from _of_modules(name, vae._modules.get(name), expected, makes)
 
 
@@ -117,16 +117,16 @@ def global_hooks() -> Iterator[str]:
             yield f"all modules: a forward hook, {shown(hook)}"
 
 
-def _of_vae(vae: Any, made: Any, makes: str) -> Iterator[str]:
-    """Changes to the VAE itself, in methods and attributes that its own decode uses."""
-    methods = methods_of(type(made), ("decode",))
+def _of_vae(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
+    """Changes to the VAE itself, in methods and attributes that its own decode or encode uses."""
+    methods = methods_of(type(made), (direction,))
     yield from replaced_methods(makes, methods)
     for name in methods.functions:
         if name != "__init__" and inspect.getattr_static(type(vae), name) is not inspect.getattr_static(type(made), name):
             yield f"{type(vae).__name__}: {name} is another one than {makes}'s"
     own, expected = vars(vae), vars(made)
     for key in sorted(methods.names & (set(own) | set(expected))):
-        if key == "decode" or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES):
+        if key in UNUSED_CHILDREN or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES):
             continue
         yield from _of_attribute(makes, key, own, expected, makes)
 

@@ -1,4 +1,4 @@
-"""Replaces a VAE's own ``decode`` by an exact decode within a memory limit."""
+"""Replaces a VAE's own ``decode`` and ``encode`` by exact ones within a memory limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Callable
 from . import _core, sampling
 from .amounts import is_plain_number, limit_bytes, require_sensible_limit, whole_size
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
-from .errors import DoesNotFit, HeadroomError, InputError
+from .errors import DoesNotFit, HeadroomError, InputError, Unsupported
 from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
@@ -67,15 +67,19 @@ class Options:
 
 
 class Handle:
-    """A VAE that decodes with Headroom. Made by :func:`headroom_vae.enable`.
+    """A VAE that decodes and encodes with Headroom. Made by :func:`headroom_vae.enable`.
 
-    ``last`` is the DecodeReport of the last decode, or None. ``disable()`` restores the VAE's own ``decode``. So does leaving
-    ``with headroom_vae.enable(…):``."""
+    ``last`` is the DecodeReport of the last decode or encode, or None. ``disable()`` restores the VAE's own ``decode`` and
+    ``encode``. So does leaving ``with headroom_vae.enable(…):``."""
 
-    def __init__(self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None):
+    def __init__(
+        self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None, earlier_encode: Any = None
+    ):
         self.options = options
         self.model = model
         self.decoder = ModuleDecoder(vae, model)
+        self.encoder, self.why_no_encoder = _encoder_of(vae, model, self.decoder)
+        self._earlier_encode = earlier_encode
         self.last: DecodeReport | None = None
         self._pipeline_bar = weakref.WeakMethod(pipeline_bar) if inspect.ismethod(pipeline_bar) else lambda: pipeline_bar
         self._trace_file = ""
@@ -91,24 +95,47 @@ class Handle:
     @property
     def held_bytes(self) -> int:
         """Bytes held between decodes: packed weights."""
-        return self.decoder.held_bytes
+        return sum(side.held_bytes for side in (self.decoder, self.encoder) if side is not None)
 
     def free(self) -> None:
-        """Drops packed weights; the next decode packs them again."""
+        """Drops packed weights; the next decode or encode packs them again."""
         self.decoder.free()
+        if self.encoder is not None:
+            self.encoder.free()
 
-    def predict(self, height: int, width: int, frames: int = 1, batch: int = 1) -> Prediction:
-        """Predicts what a decode with this handle's limit would take now, without decoding.
+    def predict(self, height: int, width: int, frames: int = 1, batch: int = 1, direction: str = "decode") -> Prediction:
+        """Predicts what a decode with this handle's limit would take now, without decoding. ``direction="encode"``: an encode.
 
         ``height`` and ``width`` are in pixels, ``frames`` are those of the clip, and ``batch`` counts pictures or clips. Returns a
         Prediction. Raises InputError for a size that the VAE cannot decode. To raise DoesNotFit if nothing fits::
 
             handle.predict(1536, 2048).require()
         """
-        return self.decoder.predict(whole_size(height, width, frames, batch), self.vae.dtype, **self.options.of_decode())
+        side = self.decoder if direction == "decode" else self._encoder_for(direction)
+        return side.predict(whole_size(height, width, frames, batch), self.vae.dtype, **self._options_of(side))
+
+    def require_encoder_parameters(self) -> None:
+        """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
+        try:
+            if self.encoder is not None and self.encoder.runs_on_cpu():
+                self.encoder.require_parameters()
+        except (InputError, Unsupported) as refused:
+            self.encoder, self.why_no_encoder = None, f"encode() is the VAE's own: {refused}"
+
+    def _encoder_for(self, direction: str) -> ModuleDecoder:
+        if direction != "encode":
+            raise InputError(f"direction: expected 'decode' or 'encode', found {direction!r}")
+        if self.encoder is None:
+            raise Unsupported(self.why_no_encoder)
+        return self.encoder
+
+    def _options_of(self, side: ModuleDecoder) -> dict[str, Any]:
+        """An encode keeps the module's weights: the VAE's own ``encode`` may run later."""
+        options = self.options.of_decode()
+        return options if side is self.decoder else {**options, "release": False}
 
     def report(self) -> DecodeReport:
-        """The report of the last decode: device, peak in bytes, seconds, and settings of the VAE that were not used.
+        """The report of the last decode or encode: device, peak in bytes, seconds, and settings of the VAE that were not used.
 
         ``print(handle.report())`` shows it in words. Raises HeadroomError if the VAE has not decoded with Headroom yet."""
         if self.last is None:
@@ -122,7 +149,7 @@ class Handle:
         self._trace_file = output_name(file, "file", self.vae)
 
     def disable(self) -> None:
-        """Restores the VAE's own ``decode`` and frees packed weights."""
+        """Restores the VAE's own ``decode`` and ``encode``, and frees packed weights."""
         disable(self.vae)
 
     def __enter__(self) -> Handle:
@@ -169,6 +196,34 @@ class Handle:
             return self._original(z, return_dict, generator)
         return _output(sample, return_dict)
 
+    def encode(self, x: Any, return_dict: bool = True) -> Any:
+        """Replacement for the VAE's own ``encode``. Tiles are exact and never blended."""
+        import torch
+
+        vae = self.vae
+        hook = getattr(vae, "_hf_hook", None)
+        if hook is not None and hasattr(hook, "pre_forward"):
+            hook.pre_forward(vae)
+        if torch.is_grad_enabled() and getattr(x, "requires_grad", False):
+            raise InputError("picture: expected one without gradients; headroom_vae.disable(vae) to train through encode")
+        self._warn_of_blending(4)
+        chosen = self.options
+        try:
+            made = self.encoder.decode(
+                x, **self._options_of(self.encoder), dtype=self._dtype(vae), progress=chosen.progress, pipeline_bar=self._pipeline_bar()
+            )
+        except DoesNotFit as refused:
+            if chosen.on_misfit == "raise":
+                raise
+            warnings.warn(f"encoding with the VAE's own encode: {refused}", stacklevel=3)
+            return self._original_encode(x, return_dict=return_dict)
+        self.last = self.encoder.last
+        return encoded_output(made, self.model.latent_channels, return_dict)
+
+    def _original_encode(self, *positional: Any, **keywords: Any) -> Any:
+        """Encodes with the ``encode`` that the VAE had before it was enabled."""
+        return (self._earlier_encode or functools.partial(type(self.vae).encode, self.vae))(*positional, **keywords)
+
     def _original(self, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
         """Decodes with the ``decode`` that the VAE had before it was enabled."""
         chosen = conditions if generator is None else {**conditions, "generator": generator}
@@ -176,11 +231,15 @@ class Handle:
         return own(z, return_dict=return_dict, **chosen)
 
     def _restore(self) -> None:
-        """Restores the ``decode`` that the VAE had before it was enabled."""
+        """Restores the ``decode`` and the ``encode`` that the VAE had before it was enabled."""
         vae = self.vae
         del vae.decode
         if self._earlier is not None:
             vae.decode = self._earlier
+        if isinstance(vars(vae).get("encode"), Encode):
+            del vae.encode
+            if self._earlier_encode is not None:
+                vae.encode = self._earlier_encode
         if self._prepare is not None:
             self._prepare.remove()
 
@@ -220,7 +279,8 @@ class Handle:
 
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
-        return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=copy.deepcopy(self._earlier, memo))
+        earlier, earlier_encode = copy.deepcopy((self._earlier, self._earlier_encode), memo)
+        return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=earlier, earlier_encode=earlier_encode)
 
     def __reduce__(self) -> tuple:
         return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
@@ -246,10 +306,61 @@ class Decode:
         return Decode(copy.deepcopy(self.handle, memo))
 
 
-def _signature(vae: Any) -> inspect.Signature:
-    """Signature of the VAE's own ``decode``. Classes differ in the latent's name and in the order of options."""
-    own = inspect.signature(type(vae).decode)
-    return own if "return_dict" in own.parameters else inspect.signature(Handle.decode)  # a decorator hides the real signature
+class Encode:
+    """Replaces a VAE's ``encode`` and calls the handle's. A copy of the VAE gets its own replacement."""
+
+    def __init__(self, handle: Handle):
+        self.handle = handle
+        self.__doc__ = type(handle.vae).encode.__doc__
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        handle, vae = self.handle, self.handle.vae
+        _, (_, x), *options = _signature(vae, "encode").bind(vae, *positional, **keywords).arguments.items()
+        conditions = dict(options)
+        return_dict = conditions.pop("return_dict", True)
+        if any(value is not None for value in conditions.values()) or not handle.encoder.runs_on_cpu():
+            return handle._original_encode(*positional, **keywords)
+        return handle.encode(x, return_dict=return_dict)
+
+    def __deepcopy__(self, memo: dict) -> Encode:
+        return Encode(copy.deepcopy(self.handle, memo))
+
+
+def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[ModuleDecoder | None, str]:
+    """The encoder of a VAE. If Headroom has none for its class or config, None and the reason."""
+    if not model.has_encoder:
+        return None, f"{model.class_name}: Headroom does not encode with this class; encode() is the VAE's own"
+    try:
+        return ModuleDecoder(vae, model.for_direction("encode"), partner=decoder), ""
+    except InputError as refused:
+        return None, f"encode() is the VAE's own: {refused}"
+
+
+def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
+    """What a diffusers VAE's ``encode`` returns for the encoder's output: the latent, or the distribution of its moments.
+
+    A single channel beside the means is the log-variance of all of them, as in LTX."""
+    import torch
+
+    if made.shape[1] == latent_channels:
+        if not return_dict:
+            return (made,)
+        from diffusers.models.autoencoders.vae import EncoderOutput
+
+        return EncoderOutput(latent=made)
+    from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+    from diffusers.models.modeling_outputs import AutoencoderKLOutput
+
+    if made.shape[1] == latent_channels + 1:
+        made = torch.cat([made, made[:, -1:].repeat_interleave(latent_channels - 1, dim=1)], dim=1)
+    distribution = DiagonalGaussianDistribution(made)
+    return AutoencoderKLOutput(latent_dist=distribution) if return_dict else (distribution,)
+
+
+def _signature(vae: Any, method: str = "decode") -> inspect.Signature:
+    """Signature of the VAE's own ``decode`` or ``encode``. Classes differ in names and in the order of options."""
+    own = inspect.signature(getattr(type(vae), method))
+    return own if "return_dict" in own.parameters else inspect.signature(getattr(Handle, method))  # a decorator hides the real signature
 
 
 def _rebuilt(vae: Any, config: str, class_name: str, options: Options) -> Handle:
@@ -276,14 +387,16 @@ def enable(
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Handle:
-    """Makes ``vae.decode`` return the untiled picture within a memory limit. Does not change the VAE in any other way.
+    """Makes ``vae.decode`` return the untiled picture within a memory limit, and ``vae.encode`` the untiled latent. Does not change the
+    VAE in any other way. Encodes run with Headroom if the VAE is on the CPU, and if Headroom has an encoder for its class. Otherwise
+    ``encode`` stays the VAE's own.
 
     If a pipeline is enabled, and its decode cannot run, the error comes before the denoising where possible. For that, the
     pipeline's ``prepare_latents`` is wrapped.
 
     Args:
         vae_or_pipe: a diffusers VAE, or a pipeline with one.
-        limit: peak memory of a decode, in bytes or as ``"8GiB"``. It covers packed weights, tensors, workspace, and the
+        limit: peak memory of a decode or encode, in bytes or as ``"8GiB"``. It covers packed weights, tensors, workspace, and the
             returned picture. ``"auto"``: the free memory when a decode begins; on a GPU, the memory that torch could
             allocate. None: no limit.
         host_limit: on a GPU, pinned host memory for tensors that do not fit the device; ``"auto"``: half of the free memory.
@@ -319,13 +432,19 @@ def enable(
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
     dtype_name(vae.dtype)
-    handle = Handle(vae, model, options, bar, installed.handle._earlier if isinstance(installed, Decode) else installed)
+    encode = vars(vae).get("encode")
+    earlier = [one.handle._earlier if isinstance(one, Decode) else one.handle._earlier_encode if isinstance(one, Encode) else one
+               for one in (installed, encode)]  # fmt: skip
+    handle = Handle(vae, model, options, bar, *earlier)
     handle.decoder.require_parameters(release)
+    handle.require_encoder_parameters()
     if profile is not None:
         _require_profile(vae, model, profile)
     _require_limit_of_use(handle)
     handle._warn_of_blending(3)
     vae.decode = Decode(handle)
+    if handle.encoder is not None:
+        vae.encode = Encode(handle)
     if vae is not vae_or_pipe:
         handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
@@ -364,7 +483,7 @@ def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
 
 
 def disable(vae_or_pipe: Any) -> None:
-    """Restores the ``decode`` that the VAE had before, and frees packed weights. Does nothing if the VAE is not enabled."""
+    """Restores the ``decode`` and ``encode`` that the VAE had before, and frees packed weights. Does nothing if the VAE is not enabled."""
     handle = handle_of(vae_or_pipe)
     if handle is not None and handle.decoder.released:
         raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
@@ -372,6 +491,8 @@ def disable(vae_or_pipe: Any) -> None:
     if handle is not None:
         handle._restore()
         handle.decoder.free()
+        if handle.encoder is not None:
+            handle.encoder.free()
 
 
 def handle_of(vae_or_pipe: Any) -> Handle | None:

@@ -8,6 +8,15 @@ from . import _core
 from .errors import InputError
 
 
+def request_of(model: _core.Model, given: list[int]) -> tuple[tuple[int, int, int, int], list[int]]:
+    """The request of an input of this shape, a latent to decode or a picture to encode: the picture's (batch, frames, height,
+    width), and the shape of the output's tensor. Raises InputError."""
+    if model.direction == "decode":
+        return picture_of(model, given)
+    (batch, channels, frames, rows, columns), size = model.encoded_shape(given)
+    return tuple(size), [batch, channels, *([frames] if len(given) == 5 else []), rows, columns]
+
+
 def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, int, int], list[int]]:
     """The picture that a latent of this shape makes: (batch, frames, height, width), and its tensor's shape, N×C×H×W or N×C×T×H×W
     like the latent's. Raises InputError."""
@@ -15,22 +24,22 @@ def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, i
     return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
 
 
-def require_latent(z: Any) -> None:
+def require_values(z: Any, name: str = "latent") -> None:
     """Raises InputError unless ``z`` is a dense tensor of floating-point values."""
     import torch
 
     if not isinstance(z, torch.Tensor):
-        raise InputError(f"latent: expected a torch tensor, found {type(z).__name__}")
+        raise InputError(f"{name}: expected a torch tensor, found {type(z).__name__}")
     if z.is_nested or z.layout != torch.strided:
-        raise InputError(f"latent: expected a dense tensor, found {'a nested one' if z.is_nested else str(z.layout).removeprefix('torch.')}")
+        raise InputError(f"{name}: expected a dense tensor, found {'a nested one' if z.is_nested else str(z.layout).removeprefix('torch.')}")
     if not z.is_floating_point():
-        raise InputError(f"latent: expected floating-point values, found {str(z.dtype).removeprefix('torch.')}")
+        raise InputError(f"{name}: expected floating-point values, found {str(z.dtype).removeprefix('torch.')}")
     if z.device.type == "meta":
-        raise InputError("latent: expected values, found none (device meta)")
+        raise InputError(f"{name}: expected values, found none (device meta)")
 
 
-def latent_values(z: Any) -> Any:
-    """A latent as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
+def values_of(z: Any) -> Any:
+    """A latent or picture as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
     import torch
 
     values = z.detach().cpu().contiguous()  # avoids needless casts, because they wake torch's threads, which takes milliseconds

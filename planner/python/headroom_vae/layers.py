@@ -7,7 +7,6 @@ from types import FunctionType
 from typing import Any, Iterator
 
 from .changes import (
-    decoding_modules,
     forward_hooks,
     global_hooks,
     is_plain,
@@ -16,6 +15,7 @@ from .changes import (
     replaced_methods,
     replaced_on_instance,
     shown,
+    used_modules,
 )
 from .code_names import CALLED, methods_of
 
@@ -42,7 +42,7 @@ def require_plain_layers(vae: Any, rules: LayerRules = LayerRules()) -> None:
 
 def _differences(vae: Any, rules: LayerRules) -> Iterator[str]:
     yield from global_hooks()
-    for name, module in decoding_modules(vae):
+    for name, module in used_modules(vae):
         methods = methods_of(type(module), CALLED)
         yield from forward_hooks(name, module)
         yield from replaced_methods(name, methods)

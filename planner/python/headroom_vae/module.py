@@ -16,7 +16,7 @@ from .described import dtype_name
 from .device import decoding_device, free_bytes, open_decoder, require_device
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
-from .latents import latent_values, picture_of, require_latent
+from .latents import request_of, require_values, values_of
 from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
@@ -29,7 +29,7 @@ PLANS = 3
 
 @dataclass(frozen=True, repr=False)
 class DecodeReport:
-    """Time and memory of the last decode. In a notebook it is shown as a table."""
+    """Time and memory of the last decode or encode. In a notebook it is shown as a table."""
 
     plan: _core.Plan
     """The plan of the decode."""
@@ -55,16 +55,19 @@ class DecodeReport:
     """Device of the decode: ``"cpu"`` or ``"cuda:0"``."""
     undone: tuple[str, ...] = ()
     """Settings of the VAE that the decode did not use, such as ``"tiling was on: not used"``."""
+    direction: str = "decode"
+    """``"decode"`` or ``"encode"``."""
 
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
-        text = f"{seconds(self.seconds)} on {self.device}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
+        text = "" if self.direction == "decode" else "encode: "
+        text += f"{seconds(self.seconds)} on {self.device}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
         if self.largest_error is not None:
             text += f", largest error {self.largest_error:.1e}"
         return "\n".join([text, *self.undone])
 
     def __repr__(self) -> str:
-        return f"<decode: {'; '.join(str(self).splitlines())}>"
+        return f"<{self.direction}: {'; '.join(str(self).splitlines())}>"
 
     def _repr_html_(self) -> str:
         from .notebook import report_html
@@ -73,23 +76,27 @@ class DecodeReport:
 
 
 class ModuleDecoder:
-    """Decodes with the weights of a module, by default on the device of the weights.
+    """Decodes, or encodes, with the weights of a module, by default on the device of the weights.
 
     The weights are packed once, in the CPU's memory, and serve every size. A decode frees all its other memory at the end.
     Concurrent decodes run one after another."""
 
-    def __init__(self, module: Any, model: _core.Model, rules: LayerRules | None = None):
-        """`rules` are those of a module that is not of diffusers."""
+    def __init__(self, module: Any, model: _core.Model, rules: LayerRules | None = None, partner: ModuleDecoder | None = None):
+        """`rules` are those of a module that is not of diffusers. `partner` runs the module's other direction. Only one of both has
+        packed weights at a time."""
         self.model = model
         self.last: DecodeReport | None = None
         self.released = False
         self._module = weakref.ref(module)
-        self._lock = ForkAwareLock()
+        self._lock = ForkAwareLock() if partner is None else partner._lock
+        self._partner = partner
+        if partner is not None:
+            partner._partner = self
         self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # key: device, and whether it decodes one frame of a video model
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
-        self._guard = Guard(rules)
+        self._guard = Guard(rules, model.direction)
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
         self._compiled = False  # valid with _bound
 
@@ -136,7 +143,7 @@ class ModuleDecoder:
         self._guard.require(module)
         if self._bound is None or self._bound[0] is not self._guard.watch:
             self._bound = self._guard.watch, Parameters(module, self.model)
-            self._compiled = any(True for _ in compiled_modules(module))
+            self._compiled = any(True for _ in compiled_modules(module, self.model.direction))
         return self._bound[1]
 
     def decode(
@@ -155,7 +162,8 @@ class ModuleDecoder:
         trace_file: str = "",
         out: Any = None,
     ) -> Any:
-        """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's).
+        """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's). If
+        the model encodes, `z` is a picture, and the result is what its encoder makes.
 
         The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
@@ -163,8 +171,8 @@ class ModuleDecoder:
         Raises DoesNotFit and InputError."""
         import torch
 
-        require_latent(z)
-        size, picture = picture_of(self.model, list(z.shape))
+        require_values(z, "latent" if self.model.direction == "decode" else "picture")
+        size, picture = request_of(self.model, list(z.shape))
         with self._lock:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
@@ -178,7 +186,7 @@ class ModuleDecoder:
             sample = torch.empty(picture, dtype=dtype) if out is None else out
             if list(sample.shape) != picture or sample.dtype != dtype:
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {sample.dtype} of {list(sample.shape)}")
-            latent = latent_values(z)
+            latent = values_of(z)
             run, refusals = None, []
             while run is None:
                 prediction, known = self._planned(size, dtype, limit, options)
@@ -186,6 +194,8 @@ class ModuleDecoder:
                     raise refusals[0]
                 plan = prediction.require()
                 planning_seconds = 0.0 if known else time.perf_counter() - started
+                if self._partner is not None:
+                    self._partner._yield_weights()
                 decoder = self._decoder(device, self._model_for(size[1], release))
                 tensors = self._tensors(decoder, device, plan, parameters)
                 try:
@@ -200,7 +210,7 @@ class ModuleDecoder:
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
-            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device, undone=undone)
+            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device, undone=undone, direction=self.model.direction)
         return sample.to(z.device)
 
     def require_ready(self, on: Any, size: tuple[int, int, int, int] | None, dtype: Any, limit: int | str | None, **options: Any) -> None:
@@ -225,20 +235,21 @@ class ModuleDecoder:
         if getattr(module, "use_tiling", False):
             found.append("tiling was on: not used")
         if getattr(module, "use_slicing", False) and batch > 1:
-            found.append(f"slicing was on: not used, the plan decodes {plan.micro_batch} of {batch} at a time")
-        if getattr(module, "use_framewise_decoding", False):
-            found.append("framewise decoding was on: not used")
+            found.append(f"slicing was on: not used, the plan {self.model.direction}s {plan.micro_batch} of {batch} at a time")
+        framewise = f"use_framewise_{self.model.direction[:-1]}ing"
+        if getattr(module, framewise, False):
+            found.append(f"framewise {self.model.direction[:-1]}ing was on: not used")
         if self._compiled or getattr(module, "_compiled_call_impl", None) is not None:
             found.append("torch.compile: the compiled code was not used")
         kind = None if self.released else parameters.offload_kind()
         if kind is not None:
-            found.append(f"{kind} was on: its hooks moved nothing, the decode read the weights from where they are")
+            found.append(f"{kind} was on: its hooks moved nothing, the {self.model.direction} read the weights from where they are")
         asked = dtype_name(dtype)
         if self.model.decoding_dtype(asked) != asked:
-            found.append(f"{asked}: decoded in {self.model.decoding_dtype(asked)}, since its config has force_upcast")
-        for what, place in (("the latent", str(z.device)), ("the VAE", "cpu" if self.released else parameters.device())):
+            found.append(f"{asked}: {self.model.direction}d in {self.model.decoding_dtype(asked)}, since its config has force_upcast")
+        for what, place in (("the latent" if self.model.direction == "decode" else "the picture", str(z.device)), ("the VAE", "cpu" if self.released else parameters.device())):
             if place.partition(":")[0] not in ("cpu", device.partition(":")[0]):
-                found.append(f"{what} was on {place}: decoded on {device}")
+                found.append(f"{what} was on {place}: {self.model.direction}d on {device}")
         return tuple(found)
 
     def predict(
@@ -300,6 +311,10 @@ class ModuleDecoder:
         """The device that decodes of the module run on."""
         return "cpu" if self.released else decoding_device(parameters.device())
 
+    def runs_on_cpu(self) -> bool:
+        """True if decodes of the module run on the CPU. Raises Unsupported if the module was changed."""
+        return self._device(self._unchanged_parameters()) == "cpu"
+
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""
         device = self._device(parameters)
@@ -326,6 +341,12 @@ class ModuleDecoder:
     def _drop_weights(self) -> None:
         for decoder in self._decoders.values():
             decoder.drop_weights()
+
+    def _yield_weights(self) -> None:
+        """Drops packed weights, because the other direction is about to run. Released weights stay: no others exist."""
+        if not self.released:
+            self._drop_weights()
+            self._packed = None
 
     def _held_on(self, device: str) -> int:
         return sum(decoder.held_bytes() for (of_device, _), decoder in self._decoders.items() if of_device == device)

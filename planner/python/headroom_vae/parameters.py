@@ -6,7 +6,7 @@ import weakref
 from typing import Any, Callable, NamedTuple
 
 from . import _core
-from .changes import decoding_modules, is_fused
+from .changes import is_fused, used_modules
 from .errors import InputError
 from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
 
@@ -32,7 +32,7 @@ class Parameters:
     Copies only values that DLPack cannot share."""
 
     def __init__(self, vae: Any, model: _core.Model):
-        modules = [*decoding_modules(vae)]
+        modules = [*used_modules(vae, model.direction)]
         self._vae = weakref.ref(vae)
         self._modules = [module for _, module in modules]
         self._places = _places(modules, set(model.parameter_names()))

@@ -124,11 +124,12 @@ def planner_of(
     *,
     dtype: Any = None,
     device: Any = None,
+    direction: str = "decode",
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a request, and a text that describes the request."""
     size = batch, frames, height, width = whole_size(height, width, frames, batch)
-    model = describe(vae).for_frames(frames)
+    model = describe(vae).for_direction(direction).for_frames(frames)
     asked = dtype_of(vae, dtype)
     dtype = model.decoding_dtype(asked)
     device = device_of(vae, device)
@@ -146,8 +147,9 @@ def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: st
     """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``."""
     batch, frames, height, width = size
     dtype = model.decoding_dtype(asked)
+    encode = "" if model.direction == "decode" else "encode of "
     upcast = "" if dtype == asked else f" (not {asked}, since its config has force_upcast)"
-    return f"{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{upcast}"
+    return f"{encode}{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{upcast}"
 
 
 def predict(
@@ -160,11 +162,12 @@ def predict(
     device: Any = None,
     limit: int | str | None = None,
     *,
+    direction: str = "decode",
     host_limit: int | str = 0,
     scratch: str | None = None,
     profile: str | None = None,
 ) -> Prediction:
-    """Predicts what decoding a picture or clip of this size would take, including the picture that ``decode`` returns.
+    """Predicts what decoding or encoding a picture or clip of this size would take, including what ``decode`` or ``encode`` returns.
     Takes milliseconds; loads and decodes nothing.
 
     Args:
@@ -175,6 +178,7 @@ def predict(
         dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or a torch dtype. None: the VAE's own.
         device: ``"cpu"`` or ``"cuda"``. None: the VAE's own. Predictions for a GPU do not need one.
         limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
+        direction: ``"decode"`` or ``"encode"``. Encodes run on the CPU.
         host_limit: on a GPU, host memory for tensors that do not fit the device.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
@@ -189,7 +193,7 @@ def predict(
         InputError: no latent has this size.
     """
     planner, what = planner_of(
-        vae, height, width, frames, batch, dtype=dtype, device=device,
+        vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction,
         **planner_options(host_limit, scratch, profile),
     )  # fmt: skip
     if limit == "auto":

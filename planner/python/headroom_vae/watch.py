@@ -6,7 +6,7 @@ from itertools import chain
 from operator import methodcaller
 from typing import Any
 
-from .changes import compiled_modules, decoding_modules, require_unchanged
+from .changes import UNUSED_CHILDREN, compiled_modules, require_unchanged, used_modules
 from .code_names import methods_of
 from .described import config_text
 from .errors import Unsupported
@@ -23,10 +23,10 @@ class Watch:
 
     holds() runs before every decode. So it compares all dicts in one list comparison, which tries identity first."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module: Any, direction: str = "decode"):
         from torch.nn.modules import module as torch_module
 
-        modules = [part for _, part in decoding_modules(module)]
+        modules = [part for _, part in used_modules(module, direction)]
         self._objects = [*modules, *(vars(part)["processor"] for part in modules if "processor" in vars(part))]
         self._kinds = [*map(type, self._objects)]
         classes = {base for kind in (type(module), *self._kinds) for base in kind.__mro__ if base is not object}
@@ -35,12 +35,12 @@ class Watch:
         self._values = _all_values(self._dicts)
         self._tensors = [held for part in modules for held in (part._parameters, part._buffers)]
         self._tensor_kinds = [*map(type, _all_values(self._tensors))]
-        hooked = [*modules, *compiled_modules(module)]
+        hooked = [*modules, *compiled_modules(module, direction)]
         self._hooks = [hooks for part in hooked for hooks in (part._forward_hooks, part._forward_pre_hooks)]
         self._hooks += [torch_module._global_forward_hooks, torch_module._global_forward_pre_hooks]
         self._copies = [(value, value.copy()) for held in states for key, value in held.items() if _may_change_inside(key, value)]
         self._own = vars(module)
-        self._own_names = [*(methods_of(type(module), ("decode",)).names - {"decode"}), *HOOK_NAMES]
+        self._own_names = [*(methods_of(type(module), (direction,)).names - set(UNUSED_CHILDREN)), *HOOK_NAMES]
         self._own_values = [*map(self._own.get, self._own_names)]
 
     def holds(self) -> bool:
@@ -70,8 +70,9 @@ class Guard:
 
     A module that is compared by `rules` is not of diffusers, even if it has a config."""
 
-    def __init__(self, rules: LayerRules | None = None) -> None:
+    def __init__(self, rules: LayerRules | None = None, direction: str = "decode") -> None:
         self._rules = rules
+        self._direction = direction
         self.watch: Watch | None = None
         self._config: dict[str, Any] | None = None
 
@@ -82,10 +83,10 @@ class Guard:
         self.watch = None
         if self._rules is None and hasattr(module, "config"):
             self._require_config(module)
-            require_unchanged(module)
+            require_unchanged(module, self._direction)
         else:
             require_plain_layers(module, self._rules or LayerRules())
-        self.watch = Watch(module)
+        self.watch = Watch(module, self._direction)
 
     def _require_config(self, module: Any) -> None:
         config_text(module)
