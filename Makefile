@@ -1,26 +1,28 @@
-# make demo      a trained model's picture inside a byte budget, with a table and pictures in demo/; builds only what that runs
-# make tour      the window and a report on files that are here already, without LibTorch; nothing but Debian packages is fetched
-# make build     programs in build/bin, for one GPU architecture; the reference environment in build/venv
-# make test      build with tests, then every test (those that need a GPU say that they were skipped)
-# make release   programs in build/all-gpus/bin, with kernels for all GPU architectures
-# make install   programs, modules, libheadroom for C and man pages below PREFIX (/usr/local), DESTDIR before it
-# make debs      Debian packages in build/debs: headroom-tools (looks and plans, a few MB) and headroom (decodes)
-# make wheel     Python wheels in dist; run `make venv` before, and they decode on GPUs too; WHEEL_GPUS=80 names architectures
-# make asan      what needs neither LibTorch nor Qt, with its tests, under sanitizers
-# make tsan      tests of what has threads, under ThreadSanitizer
-# make fuzz      all readers of files under libFuzzer for SECONDS each (3600)
-# make lint      is all formatted, and nothing misspelled; make tidy: clang-tidy over what is built, slow
-# make format    clang-format over all sources
-# make lock      requirements-build.txt anew from requirements-build.in: every wheel with its hashes
-# Each installs what is missing: Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
+# make demo      builds two programs, decodes a picture with a trained model under a limit, and writes a table and pictures to demo/
+# make tour      builds and opens the window and a report on the files of docs/tour, without LibTorch; downloads Debian packages only
+# make build     builds programs in build/bin for one GPU architecture, and the reference environment in build/venv
+# make test      builds with tests, then runs all tests; tests that need a GPU skip without one
+# make release   builds programs in build/all-gpus/bin with kernels for all GPU architectures
+# make install   installs programs, modules, libheadroom for C and man pages below PREFIX (/usr/local); DESTDIR is a prefix to it
+# make debs      makes Debian packages in build/debs: headroom-tools (plans and reports, a few MB) and headroom (decodes)
+# make wheel     makes Python wheels in dist; after `make venv` they decode on GPUs too; WHEEL_GPUS=80 names architectures
+# make asan      builds with sanitizers, without LibTorch and Qt, and runs those tests
+# make tsan      builds code that uses threads with ThreadSanitizer, and runs its tests
+# make fuzz      runs all readers of files under libFuzzer for SECONDS each (3600)
+# make lint      checks format and spelling
+# make tidy      runs clang-tidy; slow
+# make format    runs clang-format over all sources
+# make lock      writes requirements-build.txt from requirements-build.in, with the hashes of every wheel
+# Each target installs missing Debian packages (packages*.txt) and pinned wheels (requirements*.txt).
 #
-# Warnings are errors. Where another compiler than GCC 12 or Clang 16 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
+# Warnings are errors. If a compiler other than GCC 12 and Clang 16 warns: make build CMAKE_ARGS=-DHEADROOM_WERROR=OFF
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
-# Tests run beside each other, one more than there are processors, since many wait; PyTorch must not do that busily.
+# Runs one test more at a time than there are processors, because many tests wait. OMP_WAIT_POLICY stops PyTorch's threads from
+# waiting in busy loops.
 CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOBS) + 1)
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
@@ -45,7 +47,7 @@ tour: gui-packages
 	  build/tour/bin/headroom-gui $(TOUR) --screenshot build/tour/pages && echo "tour: no display; build/tour/pages/ has the report and the window's pages"; \
 	fi
 
-# Programs that need no wheel are compiled while wheels are fetched.
+# Compiles the programs that need no wheel while pip downloads wheels.
 begin: all-packages
 	$(MAKE) -j 2 demo-programs venv
 
@@ -53,7 +55,7 @@ build: begin
 	cmake --preset release $(CMAKE_ARGS)
 	cmake --build --preset release --target programs -j $(JOBS)
 
-# TESTED_BESIDE=build/asan: what that has tests of, and finds as well, is built and tested only there; all are run as one.
+# TESTED_BESIDE=build/asan: also runs the tests of that build, and leaves out tests marked ONCE here, because they run there.
 test: begin
 	cmake --preset release -DHEADROOM_TESTED_BESIDE=$(abspath $(TESTED_BESIDE)) $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
@@ -64,7 +66,7 @@ release: begin
 	cmake --build --preset all-gpus --target programs -j $(JOBS)
 
 SECONDS ?= 3600
-# Beside each other, 0 for all; more than there are processors see fewer inputs in the same time.
+# Number of fuzzers at a time; 0: all. With more than one per processor, each sees fewer inputs in the same time.
 FUZZ_JOBS ?= $(JOBS)
 fuzz: all-packages
 	cmake --preset asan $(CMAKE_ARGS)
@@ -72,7 +74,7 @@ fuzz: all-packages
 	python3 -B tests/fuzz/run_fuzzers.py --bin build/asan/bin --seconds $(SECONDS) --jobs $(FUZZ_JOBS) \
 	  --found build/fuzz/found --faults build/fuzz/faults
 
-# Installs the last build, whether `make build` or `make test` made it.
+# Installs the last build of `make build` or `make test`.
 PREFIX ?= /usr/local
 install:
 	test -f build/build.ninja || $(MAKE) build
@@ -85,7 +87,7 @@ debs:
 	cmake --build build --target programs -j $(JOBS)
 	cpack --config build/CPackConfig.cmake -B build/debs
 
-# Debian 12 has the Python 3.11 that the wheels are built with.
+# Needs the Python 3.11 of Debian 12.
 WHEEL_GPUS ?= 80
 WHEEL_VENV := build/wheel/venv
 wheel: $(WHEEL_VENV)/installed
@@ -101,8 +103,8 @@ asan-build: all-packages
 asan: asan-build
 	$(CTEST) --test-dir build/asan
 
-# Runs the tests of code that starts threads or that several threads call. Leaves out tests of resident memory, which
-# ThreadSanitizer changes. OMP_NUM_THREADS is what plans of ranks expect on two processors.
+# Runs the tests of code that starts threads or that several threads call. Leaves out tests of resident memory, because
+# ThreadSanitizer changes it. OMP_NUM_THREADS has the value that plans of ranks expect on two processors.
 TSAN_TESTS := cpu exchange gpu_device gpu_session progress session
 tsan: all-packages
 	cmake --preset tsan $(CMAKE_ARGS)
@@ -133,8 +135,8 @@ gui-packages:
 all-packages:
 	$(call install_packages,packages.txt packages-gui.txt packages-wheel.txt packages-tests.txt)
 
-# $(1): what pip is to install: files that name every wheel with its hash. It tells one line for each wheel; unpacking torch is silent for a minute. Modules
-# are compiled when they are imported, since most never are.
+# $(1): pip's arguments: files that name every wheel with its hash. Prints one line for each wheel. Prints nothing for a minute while
+# pip unpacks torch. --no-compile: Python compiles a module at its first import, and most modules are never imported.
 define install_wheels
 	@test -x $(VENV)/bin/pip || python3 -m venv --clear $(VENV)
 	@$(VENV)/bin/pip install --require-hashes --no-deps --no-compile --progress-bar off --disable-pip-version-check $(1) | \
@@ -152,7 +154,7 @@ $(VENV)/installed: requirements-build.txt | all-packages
 	$(call install_wheels,-r requirements-build.txt)
 	@touch $@ $(VENV)/demo-installed
 
-# Versions in use stay; without build/venv pip takes the newest that fit.
+# Keeps the versions of build/venv. Without build/venv, pip takes the newest versions that fit.
 lock:
 	@test ! -x $(VENV)/bin/pip || $(VENV)/bin/pip freeze | grep == > build/constraints.txt
 	python3 .ci/lock_requirements.py $(if $(wildcard $(VENV)/bin/pip),--constraints build/constraints.txt)

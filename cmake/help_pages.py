@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 PROGRAMS = ("headroom-decode", "headroom-gui", "headroom-plan", "headroom-profile", "headroom-report")
+GROUP = re.compile(r"^(?P<group>[A-Z][\w ]*):$")
 OPTION = re.compile(r"^ {2,4}(?P<names>--?[\w-]+(?:,--?[\w-]+)*)(?P<rest>.*)$")
 POSITIONAL = re.compile(r"^ {2}(?P<name>[A-Za-z]\w*) (?P<type>[A-Z]+)\b(?P<rest>.*)$")
 COMMAND = re.compile(r"^ {2}([a-z]+) {2,}(\S.*)$", re.M)
@@ -22,18 +23,19 @@ COMMAND = re.compile(r"^ {2}([a-z]+) {2,}(\S.*)$", re.M)
 class Option:
     """One option of a program or a command."""
 
-    def __init__(self, names, rest):
+    def __init__(self, names, rest, group="Options"):
         self.names = names
+        self.group = group
         head, gap, text = rest.partition("  ")
         self.type = head.strip()
         self.text = text.strip() if gap else ""
         self.choices = []
-        listed = re.search(r"\{([^}]*)\}", self.type)
+        listed = re.search(r"\{([^}]*)\}", self.type) or re.match(r"([a-z0-9]+(?:\|[a-z0-9]+)+)\b", self.type)
         if listed:
-            self.choices = listed.group(1).split(",")
+            self.choices = re.split(r"[,|]", listed.group(1))
 
     def takes_value(self):
-        return bool(re.match(r"[A-Z]", self.type)) and not self.type.startswith("Excludes")
+        return bool(self.choices or re.match(r"[A-Z]", self.type)) and not self.type.startswith("Excludes")
 
     def value(self):
         return "|".join(self.choices) if self.choices else re.match(r"[A-Z]+", self.type).group(0)
@@ -52,11 +54,13 @@ class Page:
         self.exit_codes = tail.group(0).split(": ", 1)[1] if tail else ""
         self.description = self.description.split("Exit codes:")[0].strip()
         self.options, self.positionals = [], []
-        last = None
+        last, group = None, ""
         for line in after.split("\n")[1:]:
+            if GROUP.match(line):
+                group = GROUP.match(line)["group"]
             option, positional = OPTION.match(line), POSITIONAL.match(line)
             if option:
-                last = Option(option["names"].split(","), option["rest"])
+                last = Option(option["names"].split(","), option["rest"], group)
                 self.options.append(last)
             elif positional:
                 last = Option([positional["name"]], f" {positional['type']}{positional['rest']}")
@@ -114,7 +118,11 @@ def man_page(page, version, others):
             lines += [".TP", f".B {roff(name)}", roff(meaning)]
     if page.positionals or page.options:
         lines.append(".SH OPTIONS")
+    group = "Options"
     for option in page.positionals + page.options:
+        if option.group != group:
+            group = option.group
+            lines.append(f".SS {roff(group)}")
         value = f" \\fI{roff(option.value())}\\fR" if option.takes_value() and option.names[0].startswith("-") else ""
         required = " (required)" if "REQUIRED" in option.type else ""
         lines += [".TP", f"\\fB{roff(', '.join(option.names))}\\fR{value}{required}", roff(option.text) or "\\&"]

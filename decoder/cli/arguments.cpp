@@ -1,6 +1,9 @@
 #include "decoder/cli/arguments.h"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
@@ -9,59 +12,119 @@
 namespace headroom {
 namespace {
 
-/// Options of an app and of its groups. CLI11 represents a group as a nameless subcommand.
-std::vector<CLI::Option*> options_of(CLI::App& app) {
-  std::vector<CLI::Option*> options = app.get_options();
-  for (CLI::App* group : app.get_subcommands([](CLI::App* sub) { return sub->get_name().empty(); })) {
-    for (CLI::Option* option : options_of(*group)) options.push_back(option);
-  }
-  return options;
-}
+struct KnownOption {
+  const char* group;
+  const char* name;
+  const char* value = nullptr;  ///< kind of value that --help shows; null: a flag, or CLI11's own name
+};
 
-/// Kinds of values that --help shows, by option. An option means the same in every program.
-const std::map<std::string, const char*>& value_kinds() {
-  static const std::map<std::string, const char*> kinds{{"--limit", "BYTES"},
-                                                        {"--host-limit", "BYTES"},
-                                                        {"--scratch-limit", "BYTES"},
-                                                        {"--rank-limit", "BYTES"},
-                                                        {"--model", "DIR|NAME"},
-                                                        {"--weights", "PATH"},
-                                                        {"--latent", "FILE"},
-                                                        {"--output", "PATH"},
-                                                        {"--plan", "FILE"},
-                                                        {"--queue", "FILE"},
-                                                        {"--profile", "FILE"},
-                                                        {"--stats", "FILE"},
-                                                        {"--trace", "FILE"},
-                                                        {"--preview", "FILE"},
-                                                        {"--analyze", "FILE"},
-                                                        {"--scratch", "DIR"},
-                                                        {"--screenshot", "DIR"},
-                                                        {"--size", "WxH"},
-                                                        {"--sizes", "WxH,..."},
-                                                        {"--ranks", "N|LIST"},
-                                                        {"--fps", "N|N/D"},
-                                                        {"--dtype", "fp32|bf16|fp16"},
-                                                        {"--device", "cpu|cuda"},
-                                                        {"--link", "RATE,SECONDS"},
-                                                        {"--csv", "FILE"},
-                                                        {"--watch", "LIST"},
-                                                        {"--recorded-device", "DEVICE"},
-                                                        {"--title", "TEXT"}};
-  return kinds;
+constexpr const char* kWhat = "Decoder and latent";
+constexpr const char* kMemory = "Memory and device";
+constexpr const char* kSearch = "Costs and search";
+constexpr const char* kOutput = "Output";
+constexpr const char* kRun = "Run";
+constexpr const char* kRanks = "Several ranks";
+constexpr const char* kOther = "Other";
+
+/// Options in the order of --help: first those that everyone needs. An option means the same in every
+/// program.
+constexpr KnownOption kKnownOptions[] = {
+    {kWhat, "--model", "DIR|NAME"},
+    {kWhat, "--weights", "PATH"},
+    {kWhat, "--random-weights"},
+    {kWhat, "--size", "WxH"},
+    {kWhat, "--sizes", "WxH,..."},
+    {kWhat, "--frames"},
+    {kWhat, "--batch"},
+    {kWhat, "--latent", "FILE"},
+    {kWhat, "--latent-scale"},
+    {kMemory, "--limit", "BYTES"},
+    {kMemory, "--plan", "FILE"},
+    {kMemory, "--queue", "FILE"},
+    {kMemory, "--dtype", "fp32|bf16|fp16"},
+    {kMemory, "--device", "cpu|cuda"},
+    {kMemory, "--recorded-device", "DEVICE"},
+    {kMemory, "--scratch", "DIR"},
+    {kMemory, "--scratch-limit", "BYTES"},
+    {kMemory, "--host-limit", "BYTES"},
+    {kMemory, "--weights-residency"},
+    {kSearch, "--profile", "FILE"},
+    {kSearch, "--other-environment"},
+    {kSearch, "--time-budget"},
+    {kSearch, "--points"},
+    {kSearch, "--quick"},
+    {kSearch, "--repeats"},
+    {kSearch, "--seconds"},
+    {kSearch, "--accept-noise"},
+    {kOutput, "--output", "PATH"},
+    {kOutput, "--quality"},
+    {kOutput, "--fps", "N|N/D"},
+    {kOutput, "--preview", "FILE"},
+    {kOutput, "--screenshot", "DIR"},
+    {kOutput, "--title", "TEXT"},
+    {kOutput, "--csv", "FILE"},
+    {kOutput, "--stats", "FILE"},
+    {kOutput, "--trace", "FILE"},
+    {kOutput, "--watch", "LIST"},
+    {kOutput, "--analyze", "FILE"},
+    {kOutput, "--json"},
+    {kRun, "--verify"},
+    {kRun, "--threads"},
+    {kRun, "--progress"},
+    {kRun, "--quiet"},
+    {kRanks, "--ranks", "N|LIST"},
+    {kRanks, "--rank-limit", "BYTES"},
+    {kRanks, "--link", "RATE,SECONDS"},
+    {kRanks, "--rank-timeout"},
+    {kRanks, "--rank-exchange"},
+};
+
+/// Index into kKnownOptions, or their number for another option.
+size_t place_of(const CLI::Option& option) {
+  size_t i = 0;
+  for (; i < std::size(kKnownOptions); ++i) {
+    if (option.check_name(kKnownOptions[i].name)) break;
+  }
+  return i;
 }
 
 void name_values(CLI::App& app) {
-  for (CLI::Option* option : options_of(app)) {
-    if (option->get_lnames().empty() || option->get_type_name() != "TEXT") continue;
-    const auto kind = value_kinds().find("--" + option->get_lnames().front());
-    if (kind != value_kinds().end()) option->type_name(kind->second);
+  for (CLI::Option* option : app.get_options()) {
+    const size_t place = place_of(*option);
+    if (place == std::size(kKnownOptions) || option->get_type_name() != "TEXT") continue;
+    if (kKnownOptions[place].value != nullptr) option->type_name(kKnownOptions[place].value);
   }
+}
+
+/// Prints options in the order of kKnownOptions, whatever the order in which a program adds them.
+class GroupedHelp : public CLI::Formatter {
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode /*mode*/) const override {
+    std::string text = make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+    for (const char* group : {kWhat, kMemory, kSearch, kOutput, kRun, kRanks, kOther}) {
+      std::vector<const CLI::Option*> options = app->get_options(
+          [&](const CLI::Option* option) { return option->nonpositional() && option->get_group() == group; });
+      std::stable_sort(options.begin(), options.end(),
+                       [](const auto* a, const auto* b) { return place_of(*a) < place_of(*b); });
+      if (!options.empty()) text += make_group(group, false, options);
+    }
+    return text + "\n";
+  }
+};
+
+/// Sorts the options of a long help into groups.
+void group_options(CLI::App& app) {
+  constexpr size_t kLong = 12;
+  if (app.get_options().size() < kLong) return;
+  for (CLI::Option* option : app.get_options()) {
+    const size_t place = place_of(*option);
+    option->group(place < std::size(kKnownOptions) ? kKnownOptions[place].group : kOther);
+  }
+  app.formatter(std::make_shared<GroupedHelp>());
 }
 
 /// Adds the default, if there is one, to the help text of every option that takes a value.
 void tell_defaults(CLI::App& app) {
-  for (CLI::Option* option : options_of(app)) {
+  for (CLI::Option* option : app.get_options()) {
     const bool value = option->get_items_expected_max() > 0;  // a flag takes none
     const std::string text = option->get_description();
     if (!value || option->get_required() || text.find("default") != std::string::npos) continue;
@@ -76,7 +139,7 @@ void tell_defaults(CLI::App& app) {
 /// missing option.
 void refuse_unknown_options(CLI::App& app, const std::vector<std::string>& args) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : options_of(app)) {
+  for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   for (const std::string& word : args) {
@@ -96,6 +159,7 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
   app.set_version_flag("--version", app.get_name() + " " HEADROOM_VERSION);
   tell_defaults(app);
   name_values(app);
+  group_options(app);
   try {
     // Report a misspelt option first. --help works even if other arguments are wrong.
     if (std::find(args.begin(), args.end(), "--help") == args.end()) refuse_unknown_options(app, args);
@@ -121,10 +185,10 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
 
 void add_progress_options(CLI::App& app, ProgressOptions& options) {
   auto* style = app.add_option("--progress", options.style,
-                               "on standard error: bar; lines, JSON for other programs (docs/formats.md); "
-                               "none; auto, the default: a bar on a terminal")
+                               "progress on standard error: bar; lines, as JSON for other programs "
+                               "(docs/formats.md); none; auto, the default: a bar on a terminal")
                     ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
-  app.add_flag("--quiet", options.quiet, "no progress, the same as --progress none")->excludes(style);
+  app.add_flag("--quiet", options.quiet, "no progress; short for --progress none")->excludes(style);
 }
 
 }  // namespace headroom

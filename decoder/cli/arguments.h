@@ -11,16 +11,19 @@ namespace headroom {
 
 /// Help text of --dtype (see decoding_dtype()).
 constexpr const char* kDtypeHelp =
-    "what kept tensors are stored in: fp32, bf16, or fp16, which becomes fp32 where config.json has "
-    "force_upcast";
+    "fp32; bf16: half the memory, nearly the same picture; fp16: likewise, but decodes in fp32 if "
+    "config.json "
+    "has force_upcast, as those of SD and SDXL do";
 
 /// Help text of --model (see decoder/weights/open_model.h).
 constexpr const char* kModelHelp =
-    "folder with config.json, or a pipeline's with vae/, a .safetensors checkpoint, or a built-in name (such "
-    "as sdxl, sana-dc-ae-f32c32, wan2.1)";
+    "folder with config.json, folder of a pipeline, .safetensors checkpoint, or built-in name such as sdxl "
+    "or "
+    "wan2.1 (headroom-plan models lists them)";
 
-/// Parses `args`, which exclude the program's name. Returns false if it printed --help or --version on
-/// `out`. Throws InputError with a hint at --help if the arguments are invalid.
+/// Parses `args`, which exclude the program's name. --help shows the options in groups. Returns false if it
+/// printed --help or --version on `out`. Throws InputError with a hint at --help if the arguments are
+/// invalid.
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::ostream& out);
 
 /// Adds --progress and --quiet. `options` must outlive the parsing.

@@ -14,8 +14,8 @@ namespace headroom {
 struct BuiltIn {
   std::string_view name;
   std::string config;  ///< JSON, cut to the keys that the decoder depends on
-  /// Tensor names with this prefix identify a whole checkpoint of this model. The decoder's names cannot,
-  /// since other models share the decoder.
+  /// Tensor names with this prefix identify a pipeline's checkpoint of this model, for example
+  /// "conditioner.embedders." for SDXL. Names in the decoder cannot: SD 1.5 and SDXL share the decoder.
   std::string_view pipeline_module{};
   std::vector<std::string_view> also{};  ///< names of other models that have this decoder
 };

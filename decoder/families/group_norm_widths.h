@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-/// Channels of each resolution from a config's `block_out_channels`, `widths` if it has none. Throws
-/// InputError unless `groups` divides each of them, and `up_block_types` has `block` as often as there are
-/// widths.
+/// Reads `block_out_channels`, the channels of each resolution; by default `widths`. Throws InputError unless
+/// each width is a multiple of `groups`, and `up_block_types` lists `block` once for each width. A config may
+/// omit `up_block_types`.
 std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* block,
                                             std::vector<int64_t> widths, int32_t groups);
 

@@ -74,7 +74,7 @@ namespace headroom {
   X(accumulate)           \
   X(emit)
 
-// Steps that every device has a function for. Output is passed on with a call of its own, Device::emit().
+// Steps that every device has a function for. Device::emit() handles emit.
 #define HEADROOM_DEVICE_STEPS(X) HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
 
 /// Kinds of operations, and of the steps of tile programs (decoder/plan/plan.h).
@@ -136,8 +136,8 @@ struct Tensor {
   Axes<int32_t> scale{1, 1, 1};
   bool statistics = false;
   OpId producer{-1};  ///< -1 for the input
-  /// A pass may end here although no barrier requires it. Of all earlier tensors, later operations read only
-  /// cut points.
+  /// A pass may end here although no barrier requires it. Later operations may read this tensor and
+  /// earlier cut points. They read no other tensor from before the cut point.
   bool cut_point = false;
 };
 

@@ -32,7 +32,7 @@ class Interpreter {
   Interpreter(const Model& model, const Plan& plan, Device& device, BlockTransfers* transfers,
               EventSink* events, const RankLink* link = nullptr);
 
-  /// Decodes items [first, first + plan.micro-batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
+  /// Decodes items [first, first + plan.micro_batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
   void run(const Array& latent, int64_t first_item, PictureSink& sink);
 
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }

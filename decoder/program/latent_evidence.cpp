@@ -62,6 +62,7 @@ LatentEvidence latent_evidence(const LatentScaling& scaling, const Array& latent
   const double as_pipelines = off_by(squares / values), as_input = off_by(std::max(0.0, unscaled / values));
   if (as_pipelines <= kFits && as_input >= kApart * as_pipelines) evidence.kind = LatentKind::of_pipeline;
   if (as_input <= kFits && as_pipelines >= kApart * as_input) evidence.kind = LatentKind::decoder_input;
+  evidence.pipeline_is_likelier = as_pipelines <= kFits && as_pipelines <= as_input;
   return evidence;
 }
 

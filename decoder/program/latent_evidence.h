@@ -21,6 +21,8 @@ enum class LatentKind { doubtful, of_pipeline, decoder_input };
 struct LatentEvidence {
   double standard_deviation = 0;  ///< of all values
   LatentKind kind = LatentKind::doubtful;
+  bool pipeline_is_likelier =
+      false;  ///< the values fit a pipeline's latent, and no worse than an unscaled one
 };
 
 /// Classifies a latent by its root mean square (RMS). Pipelines scale latents so that each channel has mean

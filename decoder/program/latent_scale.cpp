@@ -133,38 +133,39 @@ struct Taken {
   std::string note;
 };
 
-/// `asked` is the value of --latent-scale, empty if it was not given.
+/// For models whose pipelines output scaled latents. `asked` is the value of --latent-scale.
 Taken taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
-  const auto [deviation, kind] = latent_evidence(scaling, latent);
-  const std::string found = "standard deviation " + figure(deviation);
+  const LatentEvidence evidence = latent_evidence(scaling, latent);
+  const bool of_pipeline = evidence.kind == LatentKind::of_pipeline,
+             input = evidence.kind == LatentKind::decoder_input;
+  const std::string found = "standard deviation " + figure(evidence.standard_deviation);
   const std::string input_has = figure(scaling.input_deviation());
-  const bool of_pipeline = kind == LatentKind::of_pipeline, input = kind == LatentKind::decoder_input;
   if (asked == "model") {
     return {true, input ? "warning: this latent looks unscaled already (" + found +
                               "; pipelines' latents have about 1). The picture may be wrong. Try "
                               "--latent-scale none"
                         : ""};
   }
-  if (asked == "auto") {
-    if (of_pipeline) return {true, "latent: scaled, as pipelines output it (" + found + "); scaling undone"};
-    if (input) return {false, "latent: already unscaled (" + found + "); decoded as it is"};
-    throw InputError("--latent-scale auto: cannot tell whether this latent is scaled: " + found +
-                     "; scaled latents have about 1, unscaled ones about " + input_has +
-                     ". Pass --latent-scale model or --latent-scale none");
+  if (asked == "none") {
+    return {false, of_pipeline
+                       ? "warning: this latent looks scaled (" + found + "; the decoder expects about " +
+                             input_has + "). The picture will be wrong without --latent-scale model"
+                       : ""};
   }
-  if (of_pipeline) {
-    return {false, "warning: this latent looks scaled (" + found + "; the decoder expects about " +
-                       input_has + "). The picture will be wrong without --latent-scale model"};
-  }
-  if (asked == "none") return {};
+  if (of_pipeline) return {true, "latent: scaled, as pipelines output it (" + found + "); scaling undone"};
   if (input) return {false, "latent: already unscaled (" + found + "); decoded as it is"};
-  return {false, "latent decoded as it is (" + found +
-                     "); latents of this model's pipelines are scaled: --latent-scale model"};
+  if (evidence.pipeline_is_likelier) {
+    return {true, "latent: decoded as a pipeline's, scaling undone (" + found +
+                      "). Pass --latent-scale none if it is unscaled"};
+  }
+  return {true, "warning: cannot tell whether this latent is scaled: " + found +
+                    "; scaled latents have about 1, unscaled ones about " + input_has +
+                    ". Decoded as a scaled one. If the picture looks wrong, pass --latent-scale none"};
 }
 
 /// Like taken(), for models whose pipelines undo the scaling themselves and output the decoder's input.
 Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
-  const auto [deviation, kind] = latent_evidence(scaling, latent);
+  const auto [deviation, kind, likelier] = latent_evidence(scaling, latent);
   const bool normalised = kind == LatentKind::of_pipeline;
   const std::string found = "standard deviation " + figure(deviation);
   if (asked == "model") {
@@ -172,23 +173,27 @@ Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, con
                              : "warning: this model's pipelines output unscaled latents (" + found +
                                    "). The picture may be wrong. Try --latent-scale none"};
   }
-  if (asked == "auto" && normalised) return {true, "latent: normalised (" + found + "); scaling undone"};
-  if (normalised) {
-    return {false, "warning: this latent looks normalised (" + found +
-                       "; this model's pipelines output other ones). The picture will be wrong without "
-                       "--latent-scale model"};
+  if (asked == "none") {
+    return {false, normalised ? "warning: this latent looks normalised (" + found +
+                                    "; this model's pipelines output other ones). The picture will be "
+                                    "wrong without --latent-scale model"
+                              : ""};
   }
-  if (asked == "none") return {};
+  if (normalised) return {true, "latent: normalised (" + found + "); scaling undone"};
   return {false, "latent: unscaled, as this model's pipelines output it (" + found + "); decoded as it is"};
 }
 
-/// Returns the scaling, or nullopt on an InputError. Only a note depends on it, so the error must not end
-/// the run.
+/// Returns the scaling. Throws InputError if the model lacks it and the latent has to be unscaled. Otherwise
+/// only a note depends on it, and the result is nullopt.
 std::optional<LatentScaling> known_scaling(const Model& model,
-                                           const std::function<ParameterSource()>& weights) {
+                                           const std::function<ParameterSource()>& weights,
+                                           const std::string& asked) {
   try {
     return scaling_of(model, weights);
-  } catch (const InputError&) {
+  } catch (const InputError& error) {
+    if (asked == "model") throw;
+    if (asked == "auto" && !model.handed_on_unscaled)
+      throw InputError(std::string(error.what()) + ". Pass --latent-scale none if the latent is unscaled");
     return std::nullopt;
   }
 }
@@ -232,14 +237,8 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
 std::string take(const Model& model, const std::function<ParameterSource()>& weights,
                  const std::string& asked, Array& latent) {
   if (model.latent_patches) return take_patches(model, weights, asked, latent);
-  const bool must_know = asked == "model" || asked == "auto";
-  const std::optional<LatentScaling> scaling =
-      must_know ? scaling_of(model, weights) : known_scaling(model, weights);
-  if (!scaling && model.handed_on_unscaled) return "";
-  if (!scaling)
-    return asked.empty()
-               ? "latent decoded as it is; latents of this model's pipelines are scaled: --latent-scale model"
-               : "";
+  const std::optional<LatentScaling> scaling = known_scaling(model, weights, asked);
+  if (!scaling) return "";
   if (scaling->changes_nothing()) return "";
   const Taken how =
       model.handed_on_unscaled ? taken_unscaled(asked, *scaling, latent) : taken(asked, *scaling, latent);
@@ -266,9 +265,8 @@ GivenLatent open_latent(const Model& model, const std::function<ParameterSource(
     if (!packed.empty()) throw InputError(packed);
     given.array = with_batch_axis(model, std::move(stored.array));
     require_latent_of(model, given.array.shape);
-    given.note = stored.from_comfyui && (asked.empty() || asked == "auto")
-                     ? take_comfyui(model, weights, given.array)
-                     : take(model, weights, asked, given.array);
+    given.note = stored.from_comfyui && asked == "auto" ? take_comfyui(model, weights, given.array)
+                                                        : take(model, weights, asked, given.array);
   } catch (const InputError& error) {
     throw InputError(printable(argument) + ": " + error.what());
   }

@@ -24,8 +24,8 @@ struct GivenLatent {
 
 /// Reads a latent (decoder/files/latent_file.h) and converts it to the decoder's input. `asked` is the value
 /// of --latent-scale. "none": it already is the decoder's input. "model": undo the pipelines' scaling.
-/// "auto": decide by the values. Empty (option not given): use it unchanged. Throws InputError if "auto"
-/// cannot decide. Also throws like undo_latent_scale() and read_stored_latent().
+/// "auto": decide by the values, and take a latent that fits both as the model's pipelines output it. Throws
+/// like undo_latent_scale() and read_stored_latent().
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
                         const std::string& argument, const std::string& asked);
 

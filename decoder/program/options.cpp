@@ -15,11 +15,10 @@ namespace headroom {
 namespace {
 
 constexpr const char* kDescription =
-    "Decode a latent into a picture inside a byte budget: the pixels of the untiled decode.\n\n"
+    "Decode a latent into a picture within a memory limit. The picture is that of the untiled decode.\n\n"
     "Examples:\n"
-    "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png\n"
-    "  headroom-decode --limit 576MiB --model sdxl --random-weights 0 --latent latent.npy -o picture.npy "
-    "--verify\n"
+    "  headroom-decode --limit 2GiB --model vae/ --latent latent.safetensors -o picture.png\n"
+    "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png --verify\n"
     "  headroom-decode --queue queue.json --model vae/ -o pictures/\n"
     "  torchrun --no-python --nproc-per-node 4 headroom-decode --limit 2GiB --model vae/ --latent l.npy -o "
     "p.png"
@@ -27,77 +26,70 @@ constexpr const char* kDescription =
     "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
     "failure.";
 
-// --help lists options in the order in which they are added.
-
 void add_plan_options(CLI::App& app, DecodeOptions& options) {
-  auto* source = app.add_option_group("How", "one of");
-  source->add_option("--plan", options.plan_file, "a plan file from headroom-plan");
-  source->add_option("--limit", options.limit,
-                     "plan now for this many bytes, weights included (2GiB, 512MiB, auto)");
-  source->add_option("--queue", options.queue_file,
-                     "a planned queue from headroom-plan queue: all its decodes, over one pool");
-  app.add_option("--profile", options.profile_file, "with --limit: a profile of this machine to plan with");
-  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + "; fp32 by default");
+  app.add_option(
+      "--limit", options.limit,
+      "most memory, weights included: 2GiB, 512MiB, or auto for what is free; plans the decode now");
+  app.add_option("--plan", options.plan_file, "instead of --limit: a plan file from headroom-plan");
+  app.add_option("--queue", options.queue_file,
+                 "instead of --limit: a queue from headroom-plan queue; runs all its decodes");
+  app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
   app.add_option("--device", options.device,
-                 "cpu, or cuda for the first GPU; a plan's own, with --limit cpu by default");
+                 "cpu, or cuda for the first GPU; cpu by default, with --plan and --queue the plan's own");
+  app.add_option("--scratch", options.scratch,
+                 "folder on a disk, for kept tensors that the plan puts there; the plan's own by default");
+  app.add_option("--scratch-limit", options.scratch_limit,
+                 "most bytes in that folder, such as 20GiB; the plan's own by default");
+  app.add_option("--profile", options.profile_file,
+                 "with --limit: plan with this machine's profile, from headroom-profile");
+  app.add_flag("--other-environment", options.other_environment,
+               "run a plan whose costs were measured on another machine");
 }
 
 void add_input_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--model", options.model, kModelHelp)->required();
   auto* weights = app.add_option(
       "--weights", options.weights,
-      "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with the names of an "
-      "original checkpoint; the model's folder by default");
+      "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with an original "
+      "checkpoint's names; the model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
-  app.add_option("--latent", options.latents,
-                 "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent, float, NxCxHxW or CxHxW; "
-                 "with --queue "
-                 "one for each decode whose request names none");
   app.add_option(
-         "--latent-scale", options.latent_scale,
-         "none: the decoder's own input, the default; model: as pipelines hand it on, undo the config's "
-         "scaling; auto: whichever its standard deviation leaves no doubt of")
-      ->check(CLI::IsMember({"none", "model", "auto"}));
+      "--latent", options.latents,
+      "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent; floats, NxCxHxW or CxHxW; "
+      "with --queue one for each decode whose request names none");
+  app.add_option("--latent-scale", options.latent_scale,
+                 "model: undo the scaling of a pipeline's latent; none: decode the latent as it is; auto: "
+                 "decide by the latent's numbers, as a pipeline's if in doubt")
+      ->check(CLI::IsMember({"auto", "model", "none"}));
 }
 
 void add_output_options(CLI::App& app, DecodeOptions& options, std::string& frame_rate) {
-  app.add_option(
-      "-o,--output", options.output,
-      "picture: .png, .jpg, .webp, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a folder "
-      "(frames/) "
-      "for a .png of each frame; - for standard output, as .png or .y4m; with --queue the folder for all "
-      "outputs, the queue's own by default");
+  app.add_option("-o,--output", options.output,
+                 "picture: .png, .jpg, .webp, .npy or .safetensors; clip: .y4m, .npy, .safetensors, or a "
+                 "folder (frames/) for a .png of each frame; - for standard output, as .png or .y4m; with "
+                 "--queue the folder for all outputs, the queue's own by default");
   app.add_option("--fps", frame_rate,
-                 "frames per second of a .y4m: 25, or a ratio, 30000/1001; 24 by default");
-  app.add_option("--quality", options.quality, "of a .jpg or .webp, 1 to 100; 95 by default")
-      ->check(CLI::Range(1, 100));
+                 "frames per second of a .y4m: 25, or a ratio such as 30000/1001; 24 by default");
+  app.add_option("--quality", options.quality, "of a .jpg or .webp, 1 to 100")->check(CLI::Range(1, 100));
   app.add_option("--preview", options.preview_file,
-                 "keep a small copy of the picture, of a clip's first frame, up to date while it is decoded: "
-                 ".ppm, at most 1024 pixels across");
+                 "during the decode, keep a small copy of the picture, or of the first frame, up to date in "
+                 "this .ppm, at most 1024 pixels across");
+  app.add_option("--stats", options.stats_file, "write the measured memory and times (JSON)");
+  app.add_option("--trace", options.trace_file, "write every allocation, pass and tile (JSON)");
+  app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
 }
 
 void add_run_options(CLI::App& app, DecodeOptions& options) {
-  app.add_option("--scratch", options.scratch,
-                 "folder on a disk for kept tensors that the plan puts there; the plan's by default");
-  app.add_option("--scratch-limit", options.scratch_limit,
-                 "the most bytes in that folder (20GiB); the plan's by default");
-  app.add_option("--stats", options.stats_file, "write what was measured (JSON)");
-  app.add_option("--trace", options.trace_file, "write allocations, passes and tiles as they were (JSON)");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
-  app.add_flag("--verify", options.verify, "decode again another way and compare");
-  app.add_flag("--other-environment", options.other_environment,
-               "run a plan whose costs were measured on another machine");
-  app.add_flag("--json", options.json, "print the statistics as JSON on standard output");
-  app.add_option(
-         "--rank-timeout", options.rank_timeout_seconds,
-         "seconds after which a rank that shows no sign of life, or of work, ends all of them; 30 by default")
+  app.add_flag("--verify", options.verify, "decode again another way and compare the pictures");
+  app.add_option("--rank-timeout", options.rank_timeout_seconds,
+                 "end all ranks if one is silent for so many seconds")
       ->check(CLI::Range(0.1, 86'400.0));
   app.add_option(
          "--rank-exchange", options.rank_exchange,
-         "what carries bytes between ranks: gloo, by the host's memory; nccl, between GPUs; auto, the "
-         "default: nccl for plans on a GPU. Ranks trust their network: whoever reaches their ports can join, "
-         "change or end a decode")
+         "transport between ranks: gloo, through host memory; nccl, between GPUs; auto: nccl for plans on a "
+         "GPU. Ranks trust their network: whoever reaches their ports can join, change or end a decode")
       ->check(CLI::IsMember({"auto", "gloo", "nccl"}));
   add_progress_options(app, options.progress);
 }

@@ -14,9 +14,10 @@ namespace headroom {
 
 /// Options of headroom-decode, as given on the command line.
 struct DecodeOptions {
-  std::string plan_file, limit, queue_file, profile_file, model, weights, latent_scale, output, preview_file,
-      stats_file, trace_file, scratch, scratch_limit;
+  std::string plan_file, limit, queue_file, profile_file, model, weights, output, preview_file, stats_file,
+      trace_file, scratch, scratch_limit;
   std::vector<std::string> latents;
+  std::string latent_scale = "auto";
   std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int quality = kDefaultQuality;

@@ -23,12 +23,12 @@ struct QueueRun {
   std::string output_folder;  ///< folder of all outputs; empty: the queue file's folder
   /// One per decode whose request names none, in order of requests and repetitions.
   std::vector<std::string> latents;
-  std::string latent_scale;          ///< --latent-scale, for requests that do not set it; may be empty
-  int threads = 0;                   ///< 0: LibTorch's choice
-  FrameRate frame_rate;              ///< for .y4m outputs
-  int quality = kDefaultQuality;     ///< for lossy outputs
-  std::optional<DeviceKind> device;  ///< if set, all plans must be for it
-  bool other_environment = false;    ///< accept costs measured in another environment
+  std::string latent_scale;                         ///< --latent-scale, for requests that do not set it
+  int threads = 0;                                  ///< 0: LibTorch's choice
+  FrameRate frame_rate;                             ///< for .y4m outputs
+  int quality = kDefaultQuality;                    ///< for lossy outputs
+  std::optional<DeviceKind> device;                 ///< if set, all plans must be for it
+  bool other_environment = false;                   ///< accept costs measured in another environment
   std::vector<NamedFile> files_read, files_beside;  ///< other files of the command line, for require_apart()
 };
 

@@ -5,20 +5,33 @@
 
 #include "decoder/schedule/lowering.h"
 
-// Halos of a pass's tiles. Each operation reads beyond its outputs (decoder/graph/geometry.h). These halos
-// accumulate from the pass's goals back to kept tensors.
+// Halos of a pass's tiles. Each operation reads beyond its outputs (reach() in
+// decoder/operations/operation.h). These halos accumulate from the pass's goals back to kept tensors.
+//
+// Along a carried axis, a step makes new positions only. Its tile also has carried positions before these,
+// copied from the tile before it. If the grid tile has the image [i, j) in the step's tensor and the step
+// runs ahead by `after`, then the new positions are [i + after, j + after):
+//
+//                                i     i + after        j     j + after
+//     image of the grid tile     |----------------------|
+//     new positions                    |======================|
+//     carried positions     |~~~~~~~~~~|
+//     Step::halo.before     |<-------->|    counted from i + after
+//     input_halo().before   |<-->|          counted from i; negative if reading begins after i
+//
+// So a step's `before` is input_halo()'s `before` plus `after`. add_after() adds it. `after` has one meaning.
+// Along axes that carry nothing, both counts of `before` are the same.
 namespace headroom {
 
 /// The axes along which a tile copies earlier positions from the tile before it: always the time, and rows in
 /// a pass that carries them.
 struct CarriedAxes {
   bool rows = false;
-  /// Converts `before` along carried axes from input_halo()'s count to a step's: positions before the fresh
-  /// ones.
+  /// Converts `before` from input_halo()'s count to a step's.
   void add_after(Halo& halo) const;
-  /// Sets `before`, as input_halo() counts it, for a reader that begins at the first fresh position.
+  /// Sets `before`, in input_halo()'s count, for a reader that begins at the first new position.
   void begin_at_after(Halo& halo) const;
-  /// The step's halo without carried positions.
+  /// The step's halo without carried positions: that of its new positions.
   Halo fresh(Halo halo) const {
     halo.before.t = 0;
     if (rows) halo.before.y = 0;
@@ -27,10 +40,8 @@ struct CarriedAxes {
 };
 
 /// The halo of an input that an output halo requires.
-/// Along a carried axis such as the time, `output.after` is the number of frames that the output runs ahead
-/// of its chunk. The result's `after` is the same for the input. `before` does not accumulate, because a tile
-/// keeps earlier frames from the previous chunk. The result's `before` counts the frames read before the
-/// chunk's own. It is negative if reading starts after the chunk's first frame.
+/// Along a carried axis, the result's `after` is the number of positions by which the input runs ahead of its
+/// grid tile. `before` does not accumulate, because a tile has earlier positions from the tile before it.
 Halo input_halo(const Op& op, const Halo& output, const CarriedAxes& carried);
 
 /// Positions outside the picture that an operation reads. A tile never contains frames before the first one.
@@ -49,11 +60,13 @@ ExactDemand demand_of(const Op& op, const Halo& output, const CarriedAxes& carri
 
 /// Demands of all steps of a pass on one tensor.
 struct Need {
-  std::optional<Halo> loose;       ///< for steps that can gather it themselves; counted as in input_halo()
-  std::vector<ExactDemand> exact;  ///< one per convolution or attention that reads it
+  /// Loose demand: steps that read their part of a larger tile. `before` in input_halo()'s count.
+  std::optional<Halo> loose;
+  /// Exact demands: convolutions and attention read a tile with exactly the region that they need.
+  std::vector<ExactDemand> exact;
   bool any() const { return loose || !exact.empty(); }
-  /// The halo of a step whose tile serves all readers. Exact demands copy from this tile. The copies keep
-  /// earlier positions themselves.
+  /// The halo of a step whose tile serves all readers. Readers with an exact demand copy their region from
+  /// this tile, and the copy has carried positions of its own.
   Halo all(const CarriedAxes& carried) const;
   void add_loose(const Halo& halo);
 };

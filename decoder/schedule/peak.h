@@ -15,8 +15,11 @@
 //                     step 0, step 1 | store a, step 3 | store b, emit
 //                     ---------------+-----------------+--------------
 //     band 0, tile 0     segment 0   |    segment 1    |  segment 2
-//     band 0, tile 1     all find what tile 0 had in segment 2
+//     band 0, tile 1     segment 2, throughout
 //     band 1, tile 0     segment 0   |    segment 1    |  segment 2
+//
+// The first tile of a band allocates the band's output blocks, one tensor at each store. For the other tiles
+// of the band all of these blocks already exist, as in the first tile's last segment.
 //
 // Live memory at a moment has three parts. Kept blocks depend on the band and on the segment. Tiles, carried
 // frames and workspace depend on the step and on the height of the band. The rest is live throughout.

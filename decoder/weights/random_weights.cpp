@@ -55,8 +55,9 @@ void fill_random(const Parameter& parameter, uint64_t seed, const Interval& rang
   const int64_t count = elements(parameter.name, parameter.shape);
   float offset = 0.0f;
   float scale = kBiasSpread;
-  // Variances are positive; of a norm, whatever its axes.
-  if (parameter.name.ends_with(".running_var") || parameter.name.ends_with(".gamma")) {
+  // Variances and deviations are positive.
+  if (parameter.name.ends_with(".running_var") || parameter.name.ends_with(".gamma") ||
+      parameter.name == "latents_std") {
     offset = 1.0f;
     scale = kNormSpread;
   } else if (parameter.name.ends_with(".weight")) {

@@ -1,4 +1,4 @@
-"""Makes a picture with FLUX.1. If the decode does not fit, the error comes before the denoising and says what would help.
+"""Makes a picture with FLUX.1. If the decode does not fit the limit, the error comes before the denoising and names remedies.
 
     python flux.py "a lighthouse in a storm" --limit 2GiB -o picture.png
 """

@@ -1,4 +1,4 @@
-"""Makes a picture with SDXL. Its VAE decodes inside a memory limit, without tiles that are blended.
+"""Makes a picture with SDXL. Its VAE decodes the untiled picture inside a memory limit. For an NVIDIA GPU, build Headroom with CUDA (docs/python.md).
 
     python sdxl.py "a lighthouse in a storm" --height 1536 --width 2048 --limit 4GiB -o picture.png
 """

@@ -1,4 +1,4 @@
-"""Makes a clip with Wan 2.1. All frames are decoded as a whole, inside a memory limit. The clip itself counts towards it.
+"""Makes a clip with Wan 2.1. Headroom decodes all frames as a whole inside a memory limit. The returned clip counts too.
 
     python wan.py "waves at a lighthouse" --frames 33 --limit 6GiB -o clip.mp4
 """

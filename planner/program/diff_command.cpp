@@ -22,8 +22,7 @@ int diff_command(const std::vector<std::string>& args, std::ostream& out, std::o
   bool json = false;
   app.add_option("a", file_a, "plan file");
   app.add_option("b", file_b, "plan file to compare it with");
-  app.add_option("--model", model,
-                 "the model of both, where the plans' own names for it do not resolve here");
+  app.add_option("--model", model, "the plans' model, if it is not found under the name in the plans");
   app.add_flag("--json", json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
   if (file_b.empty()) throw InputError("diff takes two plans, as in headroom-plan diff A.json B.json");

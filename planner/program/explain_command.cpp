@@ -116,16 +116,16 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
   app.add_option("plan", asked.file, "plan file, or a queue as headroom-plan queue writes it")->required();
   app.add_flag(
       "--schedule", asked.schedule,
-      "the order of events: the steps of each pass, and the blocks of memory that come and go with each "
-      "band");
-  app.add_option("--pass", asked.pass, "with --schedule, this pass alone and a line for every band");
+      "print the passes in order, with the steps of each pass and the memory that each band allocates and "
+      "frees");
+  app.add_option("--pass", asked.pass, "with --schedule: only this pass, with a line for every band");
   app.add_option("--analyze", asked.stats_file,
-                 "statistics of a run of this plan, as headroom-decode --stats writes them");
-  app.add_option("--rank", asked.rank, "of a plan for several ranks, this one's part; 0 is the first");
-  app.add_option("--profile", asked.profile_file,
-                 "the profile that the plan was made by, for what would lower the peak");
-  app.add_option("--model", asked.model, "the model, where the plan's own name for it does not resolve here");
-  app.add_flag("--quick", asked.quick, "do not look for what would lower the peak");
+                 "compare with the statistics of a run of this plan, from headroom-decode --stats");
+  app.add_option("--rank", asked.rank,
+                 "for a plan for several ranks: explain the part of this rank; the first is 0");
+  app.add_option("--profile", asked.profile_file, "the plan's profile, to tell the costs of a lower peak");
+  app.add_option("--model", asked.model, "the plan's model, if it is not found under the name in the plan");
+  app.add_flag("--quick", asked.quick, "skip the search for changes that lower the peak");
   app.add_flag("--json", asked.json, "print JSON");
   if (!parse_arguments(app, args, out)) return kDone;
   // Every rank measures its own passes, and the statistics file holds those of rank 0.

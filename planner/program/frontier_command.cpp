@@ -29,10 +29,10 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   bool json = false;
   asked.add_to(app);
   ranks.add_to(app,
-               "instead: the fastest plan and the smallest limit of so many ranks each, such as 1,2,4,8");
-  app.add_option("--points", points, "limits to try")->check(CLI::Range(size_t{2}, size_t{1000}));
-  app.add_option("-o,--output", output, "the frontier as a file (JSON)");
-  app.add_option("--csv", csv, "the same as a table");
+               "instead: the fastest plan and the smallest limit for each number of ranks, such as 1,2,4,8");
+  app.add_option("--points", points, "number of limits to try")->check(CLI::Range(size_t{2}, size_t{1000}));
+  app.add_option("-o,--output", output, "write the frontier (JSON)");
+  app.add_option("--csv", csv, "write the frontier as a table");
   app.add_flag("--json", json, "print JSON on standard output instead of the plot");
   if (!parse_arguments(app, args, out)) return kDone;
 

@@ -69,19 +69,19 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
       "headroom-plan queue");
   std::string file, model_argument, profile_file, dtype_argument, device_argument, limit, output;
   bool json = false;
-  app.add_option("requests", file, "the requests, a headroom.requests file")->required();
+  app.add_option("requests", file, "file with the requests")->required();
   app.add_option("--model", model_argument, std::string(kModelHelp) + "; the file's own by default");
   app.add_option("--profile", profile_file,
-                 "costs measured by headroom-profile; stated assumptions by default");
+                 "this machine's profile, from headroom-profile; assumed costs by default");
   app.add_option("--dtype", dtype_argument,
                  std::string(kDtypeHelp) + "; the file's own by default, else fp32");
   app.add_option("--device", device_argument,
                  std::string(kDeviceHelp) + "; the file's own by default, else cpu");
   app.add_option("--limit", limit,
-                 "device bytes for all of them, weights included: 2GiB, 512MiB, or auto for what is free")
+                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for what is free")
       ->required();
   app.add_option("-o,--output", output, "the planned queue")->required();
-  app.add_flag("--json", json, "print the planned queue on standard output as well");
+  app.add_flag("--json", json, "also print the planned queue on standard output");
   if (!parse_arguments(app, args, out)) return kDone;
 
   RequestQueue queue = [&] {

@@ -11,7 +11,7 @@ namespace headroom::planner {
 
 /// Help text of --link, with the defaults of link_between().
 constexpr const char* kLinkHelp =
-    "bytes per second and seconds until the first one, between two ranks, such as 12GB,20e-6; by default "
+    "connection of two ranks: bytes per second, latency in seconds, such as 12GB,20e-6; by default "
     "1.25GB,1e-4 (10 Gbit/s) for the CPU, 20GB,2e-5 (PCIe 4) for cuda";
 
 /// Options of commands that plan for ranks.

@@ -27,22 +27,23 @@ int64_t free_disk_bytes(const std::string& folder) {
 void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--model", model, kModelHelp)->required();
   app.add_option("--profile", profile_file,
-                 "costs measured by headroom-profile; stated assumptions by default");
+                 "this machine's profile, from headroom-profile; assumed costs by default");
   app.add_flag("--other-environment", other_environment,
-               "plan by a profile of another processor than this one");
+               "accept a profile of another processor than this one");
   app.add_option("--size", size, "picture size in pixels, WIDTHxHEIGHT")->required();
   app.add_option("--frames", frames, "frames of a clip; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", dtype, kDtypeHelp);
   app.add_option("--device", device, kDeviceHelp);
-  app.add_option("--host-limit", host_limit,
-                 "host memory for kept tensors, where the device has its own memory");
-  app.add_option("--scratch", scratch_folder, "a folder on a disk for a scratch file of kept tensors");
+  app.add_option("--host-limit", host_limit, "most host memory for kept tensors; only with --device cuda");
+  app.add_option("--scratch", scratch_folder,
+                 "folder on a disk; the plan may keep tensors in a scratch file there");
   app.add_option("--scratch-limit", scratch_limit,
-                 "the most bytes of that file; what is free there by default");
-  app.add_option("--weights-residency", weights,
-                 "parameters in memory throughout, brought in per pass, or whichever is faster")
+                 "most bytes of that file, such as 20GiB; what is free there by default");
+  app.add_option(
+         "--weights-residency", weights,
+         "resident: keep the weights in memory; per_pass: load them for each pass; auto: the faster one")
       ->check(CLI::IsMember({"auto", "resident", "per_pass"}));
 }
 

@@ -10,7 +10,7 @@
 namespace headroom::planner {
 
 /// Help text of --device in commands that plan.
-constexpr const char* kDeviceHelp = "what the plan is for: cpu, or cuda for a GPU's memory";
+constexpr const char* kDeviceHelp = "device to plan for: cpu, or cuda for an NVIDIA GPU";
 
 /// Options shared by commands that plan one request.
 struct RequestOptions {

@@ -59,14 +59,17 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   bool json = false;
   asked.add_to(app);
   app.add_option("--limit", limit,
-                 "device bytes, weights included: 2GiB, 512MiB, or auto for what is free; of each rank");
-  ranks.add_to(app, "plan for so many ranks, which decode rows of their own at the same time");
-  app.add_option("--rank-limit", ranks.limits, "in place of --limit: one for all ranks, or L,L,... by rank");
+                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for what is free");
+  ranks.add_to(app, "plan for this many ranks; each decodes rows of its own, at the same time");
+  app.add_option("--rank-limit", ranks.limits,
+                 "instead of --limit: one limit for all ranks, or L,L,... for each");
   app.add_option("--time-budget", time_budget_seconds,
-                 "seconds to search; the best found by then, with its bound; by default until it is proven")
+                 "most seconds to search; the plan is the best found by then, with a bound on better ones; "
+                 "no bound by "
+                 "default")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("-o,--output", output, "the plan file")->required();
-  app.add_flag("--json", json, "print the plan on standard output as well; where none fits, why");
+  app.add_flag("--json", json, "also print the plan on standard output; if none fits, the reason");
   if (!parse_arguments(app, args, out)) return kDone;
 
   check_limits(app, ranks);

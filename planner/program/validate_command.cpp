@@ -55,7 +55,7 @@ int validate_command(const std::vector<std::string>& args, std::ostream& out, st
   std::string file, model;
   bool json = false;
   app.add_option("plan", file, "plan file, or a queue as headroom-plan queue writes it")->required();
-  app.add_option("--model", model, "the model, where the plan's own name for it does not resolve here");
+  app.add_option("--model", model, "the plan's model, if it is not found under the name in the plan");
   app.add_flag("--json", json, "print the violations as JSON");
   if (!parse_arguments(app, args, out)) return kDone;
   const Checked checked = check_file(file, model);

@@ -8,6 +8,22 @@
 
 #include "planner/search/pass_catalog.h"
 
+// Types of the search graph. An arrow points from an owner or user to its parts.
+//
+//     PlanSpace   one Configuration: micro-batch, weight residency, lower tier
+//       |
+//       +-> State: pass + Frontier   --choices-->   Choice: one edge to the State before the next pass
+//       |            a sorted list of                 |
+//       |            Residence: tensor + tier         +-> KeepSet: the tensors to keep, in any tier
+//       |                                             |     +-> PassWork: one lowering, shared by frontiers
+//       |                                             |           that differ in untouched tensors only
+//       |                                             |           +-> PassOption: the steps; add in place or
+//       |                                             |                 not, carried rows or not
+//       |                                             +-> TileChoice: the shapes of a PassOption for one
+//       |                                                   assignment of tiers, fastest first
+//       |                                                   +-> Shape: tile, algorithms, seconds, peak
+//       +-> PassCatalog: owns KeepSets, PassWork, PassOptions and TileChoices. PlanSpaces that differ only in
+//             weight residency, lower tier and limit share it
 namespace headroom::planner {
 
 /// A kept tensor and where it lives.
@@ -27,7 +43,7 @@ struct State;
 /// are computed only when a search looks at the choice (PlanSpace::work_out).
 struct Choice {
   const KeepSet* set = nullptr;
-  std::vector<TensorId> below;  ///< kept tensors that go to the lower tier
+  std::vector<TensorId> below;  ///< newly kept tensors that go to the lower tier
   State* next = nullptr;        ///< state before the next pass
   /// Resident weights, latent, reserve, and device tensors that the pass does not touch.
   int64_t beside_bytes = 0;

@@ -78,37 +78,36 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
   app.add_option("--device", options.device,
-                 "what to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
+                 "device to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
                  "with --plan: .npy or .safetensors[:key]; seeded random by default");
-  app.add_option("--trace", options.trace, "with --plan: the record; the same as -o");
+  app.add_option("--trace", options.trace, "with --plan: write the record; the same as -o");
   app.add_option("--watch", options.watch,
-                 "with --plan for cuda, what is captured beside the decode: all, none, or some of allocator, "
+                 "with a --plan for cuda: what to record beside the decode: all, none, or some of allocator, "
                  "kernels, copies, memory, pools, calls");
   app.add_option("--scratch", options.scratch,
-                 "folder for plans that keep tensors in files: measure its rates (512 MiB)");
+                 "also measure how fast files in this folder are (512 MiB), for plans with --scratch");
   app.add_option("--frames", options.frames, "frames of a clip; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   app.add_option("--batch", options.batch, "pictures in the latent")
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--repeats", options.repeats,
-                 "decodes of each size, of which the quickest time of each layer counts")
+  app.add_option("--repeats", options.repeats, "decodes of each size; the fastest time of each layer counts")
       ->check(CLI::Range(1, 100));
   app.add_option(
          "--seconds", options.seconds,
-         "how long calls are measured again until they are precise; 40, or 3 with --quick, by default")
+         "most seconds to repeat calls until their times are precise; 40, or 3 with --quick, by default")
       ->check(CLI::Range(0.1, 1e6));
   app.add_flag("--quick", options.quick,
-               "a coarse profile in about ten seconds: half of the extents of tiles, of 256x256 by default");
+               "a coarse profile in about ten seconds: half of the tile sizes, 256x256 by default");
   app.add_flag("--accept-noise", options.accept_noise,
-               "write the profile although the machine was too busy; plans give wider times");
+               "write the profile even if the machine was too busy; predicted times are less certain");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
-  app.add_option("-o,--output", options.output, "the profile; with --plan the record");
-  app.add_option("--csv", options.csv, "the layers as a table");
+  app.add_option("-o,--output", options.output, "write the profile; with --plan the record");
+  app.add_option("--csv", options.csv, "write the layers as a table");
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;

@@ -245,7 +245,7 @@ def headroom_decode(model: str, plan: Path, latent: Path, output: Path, seed: in
     """One decode in a fresh process. `seconds` excludes loading weights, as the figures of diffusers do."""
     stats_file = output.with_suffix(".stats.json")
     command = [str(programs / "headroom-decode"), "--plan", str(plan), "--model", model, "--latent", str(latent),
-               "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet", *extra]
+               "--latent-scale", "none", "-o", str(output), "--stats", str(stats_file), "--threads", str(threads), "--quiet", *extra]
     run(command + (["--random-weights", str(seed)] if seed is not None else []))
     stats = json.loads(stats_file.read_text())
     figures = ("limit_bytes", "predicted_peak_bytes", "peak_bytes", "pool_peak_bytes", "rss_growth_bytes",

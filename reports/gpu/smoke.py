@@ -199,7 +199,7 @@ def start(report: Report, where: Place, work: Path) -> bool:
             report.fail(name, f"does not start: {done.last_line[:200]}", done.output)
             return False
     latent = measure.write_random_latent(str(DEMO_MODEL), (256, 256), 0, work / "demo.npy")
-    command = [where.program("headroom-decode"), "--model", str(DEMO_MODEL), "--latent", str(latent), "--quiet"]
+    command = [where.program("headroom-decode"), "--model", str(DEMO_MODEL), "--latent", str(latent), "--latent-scale", "none", "--quiet"]
     stats = work / "demo.json"
     done = where.run([*command, "--device", "cuda", "--limit", "1GiB", "--dtype", "bf16", "--stats", str(stats), "-o", str(work / "demo.bf16.npy")], 30)
     if done.status != 0:

@@ -62,23 +62,23 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& a
                  "all tables as one");
   app.add_option(
       "--model", asked.model,
-      "the model of the plans, where their own name for it does not resolve here; beside PyTorch's "
-      "files the decoder");
-  app.add_option("--size", asked.size, "beside PyTorch's files: the picture size, WIDTHxHEIGHT");
-  app.add_option("--frames", asked.frames, "beside PyTorch's files: frames of a clip")
+      "the plans' model, if it is not found under the name in the plan; for PyTorch's files the decoder to "
+      "compare with");
+  app.add_option("--size", asked.size, "for PyTorch's files: the picture size, WIDTHxHEIGHT");
+  app.add_option("--frames", asked.frames, "for PyTorch's files: frames of a clip")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  app.add_option("--batch", asked.batch, "beside PyTorch's files: pictures in the latent")
+  app.add_option("--batch", asked.batch, "for PyTorch's files: pictures in the latent")
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", asked.dtype, kDtypeHelp);
-  app.add_option("--device", asked.device, "beside PyTorch's files: cpu, or cuda for a GPU's memory");
+  app.add_option("--device", asked.device, "for PyTorch's files: cpu, or cuda for a GPU's memory");
   app.add_option(
       "--recorded-device", asked.recorded_device,
-      "of PyTorch's files: the device to show, such as cuda:1; by default all, and beside what Headroom "
-      "needs the one that ran out of memory, else the one with the largest peak");
+      "for PyTorch's files: the device to show, such as cuda:1; all by default. The comparison with Headroom "
+      "takes the device that ran out of memory, or else the one with the largest peak");
   app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
   app.add_option("--title", asked.title, "the report's title");
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
-  app.add_flag("--quick", asked.quick, "without solving: no smallest limits and no other resolutions");
+  app.add_flag("--quick", asked.quick, "skip planning: no smallest limits, no other resolutions");
   add_progress_options(app, asked.progress);
   if (!parse_arguments(app, args, out)) return false;
   for (const char* option : {"--size", "--frames", "--batch", "--dtype", "--device", "--recorded-device"}) {

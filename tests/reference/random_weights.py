@@ -65,7 +65,7 @@ def random_parameter(name, shape, seed):
     """The parameter that the reference calls `name`, fp32."""
     shape = tuple(shape)
     offset, scale = np.float32(0), BIAS_SPREAD
-    if name.endswith((".running_var", ".gamma")):
+    if name.endswith((".running_var", ".gamma")) or name == "latents_std":
         offset, scale = np.float32(1), NORM_SPREAD
     if name.endswith(".weight"):
         if len(shape) == 1:

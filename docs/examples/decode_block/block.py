@@ -10,7 +10,7 @@ class HeadroomDecodeStep(StableDiffusionXLDecodeStep):
 
     @property
     def description(self):
-        return "Decodes the denoised latents inside a memory limit. The picture is the untiled one, equal to rounding."
+        return "Decodes the denoised latents inside a memory limit. The picture equals the untiled one up to rounding."
 
     @property
     def inputs(self):

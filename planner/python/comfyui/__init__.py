@@ -1,4 +1,4 @@
-"""Headroom's nodes for ComfyUI. This folder belongs into ComfyUI's custom_nodes; requirements.txt has what it needs."""
+"""Headroom's nodes for ComfyUI. Copy this folder into ComfyUI's custom_nodes. README.md says how to install the package that they need."""
 
 try:
     import headroom_vae  # noqa: F401
@@ -6,7 +6,8 @@ except ModuleNotFoundError as missing:
     if missing.name != "headroom_vae":
         raise
     raise ImportError(
-        "Headroom's nodes need the package headroom-vae. Install it into ComfyUI's Python: python -m pip install headroom-vae") from None
+        "Headroom's nodes need the package headroom-vae, which is not on PyPI. Build it in a clone of Headroom (make venv wheel). Then run, with "
+        "ComfyUI's Python: python -m pip install --no-index --find-links CLONE/dist headroom-vae") from None
 
 from .nodes import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
 

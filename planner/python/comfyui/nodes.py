@@ -84,18 +84,18 @@ class HeadroomVAEDecode:
     RETURN_TYPES = ("IMAGE", "STRING")
     RETURN_NAMES = ("image", "report")
     OUTPUT_TOOLTIPS = ("The decoded pictures.", "Device, seconds and peak memory of the decode.")
-    DESCRIPTION = "Decodes a latent exactly, without blended tiles, inside a memory limit."
+    DESCRIPTION = "Decodes a latent inside a memory limit. The picture equals the untiled one up to rounding: no blended tiles, no seams."
     SEARCH_ALIASES = ["headroom", "vae decode", "low vram decode", "decode tiled"]
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:
         limit = {
             "default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001,
-            "tooltip": "Memory in GiB that the decode may take, weights included. 0: what is free.",
+            "tooltip": "GiB that the decode may take: VRAM on a GPU, RAM on the CPU. Counts weights, tensors and picture, not loaded models. 0: all that is free.",
         }  # fmt: skip
         scratch = {
             "default": "",
-            "tooltip": "On the CPU: a folder on a disk for what does not fit memory, of those that the server allows. Empty: none.",
+            "tooltip": "CPU only: a folder on a disk for tensors that do not fit. In ComfyUI's temp folder or one of HEADROOM_COMFYUI_SCRATCH. Empty: none.",
         }  # fmt: skip
         return {
             "required": {
@@ -137,7 +137,7 @@ class HeadroomVAEMemory:
     FUNCTION = "estimate"
     RETURN_TYPES = ("VAE", "STRING")
     RETURN_NAMES = ("vae", "report")
-    DESCRIPTION = "Gives a copy of a VAE an estimate of the memory of ComfyUI's own decode of pictures that is worked out layer by layer."
+    DESCRIPTION = "Estimates the memory of ComfyUI's own VAE Decode from the layers of the VAE, so that ComfyUI unloads enough models and no more."
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:

@@ -40,8 +40,7 @@ TEST_CASE("a decode writes its output, its statistics and nothing else") {
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("out.npy") && Catch::Contains("peak"));
-  CHECK_THAT(ended.err, Catch::StartsWith("headroom-decode: ") && Catch::Contains("--latent-scale model"));
-  CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
+  CHECK(ended.err.empty());
   CHECK(ready.scratch.files() ==
         std::vector<std::string>{"latent.npy", "model", "out.npy", "plan.json", "stats.json"});
   CHECK(read_latent(ready.output).shape == std::vector<int64_t>{1, 3, 10, 12});

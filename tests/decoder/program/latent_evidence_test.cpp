@@ -79,12 +79,9 @@ struct ScaledDecode {
 TEST_CASE("what a latent was taken for is said, in a line") {
   const ScaledDecode scaled;
   using Catch::Contains;
-  CHECK_THAT(scaled.said(1, {}), Contains("headroom-decode: warning: this latent looks scaled") &&
-                                     Contains("wrong without --latent-scale model"));
-  CHECK_THAT(scaled.said(2.8, {}), Contains("latent decoded as it is (standard deviation 2.") &&
-                                       Contains("pipelines are scaled: --latent-scale model"));
-  CHECK_THAT(scaled.said(8, {}), Contains("latent: already unscaled (standard deviation"));
-  CHECK_THAT(scaled.said(1, {"--latent-scale", "none"}), Contains("warning"));
+  CHECK_THAT(scaled.said(1, {"--latent-scale", "none"}),
+             Contains("headroom-decode: warning: this latent looks scaled") &&
+                 Contains("wrong without --latent-scale model"));
   CHECK(scaled.said(2.8, {"--latent-scale", "none"}).empty());
   CHECK(scaled.said(8, {"--latent-scale", "none"}).empty());
   CHECK(scaled.said(1, {"--latent-scale", "model"}).empty());
@@ -92,7 +89,17 @@ TEST_CASE("what a latent was taken for is said, in a line") {
              Contains("warning") && Contains("--latent-scale none"));
 }
 
-TEST_CASE("with --latent-scale auto the numbers decide, or nobody does") {
+TEST_CASE("the default of --latent-scale is auto") {
+  const ScaledDecode scaled;
+  test::Words words = scaled.ready.words();
+  const auto scale = std::find(words.begin(), words.end(), "--latent-scale");
+  words.erase(scale, scale + 2);
+  const test::Ended ended = test::call(run_decode, words);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.err, Catch::Contains("scaling undone"));
+}
+
+TEST_CASE("with --latent-scale auto the numbers decide, and pipelines' latents are expected in doubt") {
   const ScaledDecode scaled;
   const auto picture = [&](double deviation, const char* how) {
     const std::string said = scaled.said(deviation, {"--latent-scale", how});
@@ -105,16 +112,20 @@ TEST_CASE("with --latent-scale auto the numbers decide, or nobody does") {
   const auto [given, given_said] = picture(8, "auto");
   CHECK_THAT(given_said, Catch::Contains("already unscaled"));
   CHECK(given == picture(8, "none").first);
-  test::require_refused(scaled.decode(2.8, {"--latent-scale", "auto"}), 2,
-                        {"--latent-scale auto: ", "standard deviation 2.", "--latent-scale model or"});
+  for (const double doubtful : {2.8, 40.0, 0.01}) {
+    const auto [taken, taken_said] = picture(doubtful, "auto");
+    CHECK_THAT(taken_said, Catch::Contains("warning: cannot tell whether this latent is scaled: standard") &&
+                               Catch::Contains("pass --latent-scale none"));
+    CHECK(taken == picture(doubtful, "model").first);
+  }
 }
 
 TEST_CASE("where pipelines scale nothing, nothing is said") {
   nlohmann::json config = test::tiny_config();
   config["scaling_factor"] = 1;
   const ReadyDecode ready(config);
-  for (const test::Words& how : {test::Words{}, test::Words{"--latent-scale", "auto"}}) {
-    const test::Ended ended = ready.decode(how);
+  for (const char* how : {"auto", "model", "none"}) {
+    const test::Ended ended = ready.decode({"--latent-scale", how});
     CHECK(ended.code == 0);
     CHECK(ended.err.empty());
   }
@@ -130,12 +141,10 @@ TEST_CASE("ComfyUI's latents are the decoder's own input, whatever their deviati
       R"("latent_format_version_0":{"dtype":"F32","shape":[0],"data_offsets":[480,480]}})";
   const std::string file = ready.scratch.write(
       "comfy.latent", test::safetensors_bytes(header, test::bytes_of(ready.latent.values)));
-  for (const test::Words& how : {test::Words{}, test::Words{"--latent-scale", "auto"}}) {
-    const test::Ended ended = ready.decode(test::joined({"--latent", file}, how));
-    REQUIRE(ended.code == 0);
-    CHECK_THAT(ended.err, Catch::Contains("ComfyUI's latent, the decoder's own input: as given"));
-    CHECK(test::read_bytes(ready.output) == expected);
-  }
+  const test::Ended ended = ready.decode({"--latent", file, "--latent-scale", "auto"});
+  REQUIRE(ended.code == 0);
+  CHECK_THAT(ended.err, Catch::Contains("ComfyUI's latent, the decoder's own input: as given"));
+  CHECK(test::read_bytes(ready.output) == expected);
 }
 
 TEST_CASE("a latent of FLUX.2's pipelines is known by its channels") {
@@ -149,11 +158,11 @@ TEST_CASE("a latent of FLUX.2's pipelines is known by its channels") {
     return open_latent(
         model, [&] { return ones; }, file, asked);
   };
-  CHECK(taken(32, "").note.empty());
+  CHECK(taken(32, "none").note.empty());
   CHECK(taken(32, "auto").array.shape == std::vector<int64_t>{1, 32, 2, 2});
   CHECK(taken(128, "auto").array.shape == std::vector<int64_t>{1, 32, 4, 4});
   CHECK_THAT(taken(128, "auto").note, Catch::Contains("128 channels"));
-  test::require_input_error([&] { taken(128, ""); }, {"128 channels", "--latent-scale model"});
+  test::require_input_error([&] { taken(128, "none"); }, {"128 channels", "--latent-scale model"});
 }
 
 TEST_CASE("fp16 that becomes fp32 is said") {

@@ -67,10 +67,10 @@ struct ReadyQueue {
     queue = read_json_file(queue_file, 1 << 28);
   }
   void write(const json& changed) const { scratch.write("queue.json", changed.dump()); }
-  Ended decode(const Words& more = {}) const {
-    return call(
-        run_decode,
-        joined({"--queue", queue_file, "--model", kModel, "--stats", stats_file, "--threads", "2"}, more));
+  Ended decode(const Words& more = {}, const char* latent_scale = "none") const {
+    return call(run_decode, joined({"--queue", queue_file, "--model", kModel, "--latent-scale", latent_scale,
+                                    "--stats", stats_file, "--threads", "2"},
+                                   more));
   }
   RunStats decoded(const Words& more = {}) const {
     const Ended ended = decode(more);
@@ -103,8 +103,9 @@ TEST_CASE("each result of a queue equals a run of the same plan by itself, bit f
     const std::string plan =
         ready.scratch.write("plan.json", ready.queue["plans"][decode["plan"].get<size_t>()].dump());
     const std::string alone = ready.scratch / "alone.npy";
-    const Ended ended = call(run_decode, {"--plan", plan, "--model", kModel, "--latent",
-                                          ready.scratch / latent, "-o", alone, "--threads", "2"});
+    const Ended ended =
+        call(run_decode, {"--plan", plan, "--model", kModel, "--latent", ready.scratch / latent,
+                          "--latent-scale", "none", "-o", alone, "--threads", "2"});
     INFO(ended.err);
     REQUIRE(ended.code == 0);
     CAPTURE(name);
@@ -166,15 +167,14 @@ TEST_CASE("a decode that fails ends the queue by name, and what was done before 
   REQUIRE(request_of(second)["name"] == "b");
   ready.scratch.write("latent-b0.npy", "not an array");
   const std::vector<std::string> before = ready.scratch.files();
-  const Words silent{"--latent-scale", "none"};  // of the decode before
-  require_refused(ready.decode(silent), 2,
+  require_refused(ready.decode(), 2,
                   {"headroom-decode: ", "requests[1] (\"b\")", "latent-b0.npy", "1 of 8 decodes were done"});
   std::vector<std::string> expected = before;
   expected.push_back("c.npy");
   std::sort(expected.begin(), expected.end());
   CHECK(ready.scratch.files() == expected);
   test::write_npy(ready.scratch / "latent-b0.npy", random_latent({1, 4, 8, 8}, 1));
-  require_refused(ready.decode(silent), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
+  require_refused(ready.decode(), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
 }
 
 TEST_CASE("latents that requests leave open come from the command line") {
@@ -220,10 +220,10 @@ TEST_CASE("a request's own latent scale is undone") {
 
 TEST_CASE("what each latent of a queue was taken for is said by its file") {
   const ReadyQueue ready;
-  const Ended ended = ready.decode();
+  const Ended ended = ready.decode({}, "auto");
   REQUIRE(ended.code == 0);
   CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 8);
-  CHECK_THAT(ended.err, Catch::Contains("latent-a1.npy: ") && Catch::Contains("--latent-scale model"));
+  CHECK_THAT(ended.err, Catch::Contains("latent-a1.npy: ") && Catch::Contains("--latent-scale none"));
 }
 
 TEST_CASE("queues that cannot run are refused before the first decode") {

@@ -36,8 +36,8 @@ struct ReadyDecode {
   }
   /// The words of a good decode; `changes` are pairs of option and value that replace its own.
   Words words(const Words& changes = {}) const {
-    Words list{"--plan",    plan_file, "--model", model,       "--latent",
-               latent_file, "-o",      output,    "--threads", "2"};
+    Words list{"--plan",         plan_file, "--model", model,  "--latent",  latent_file,
+               "--latent-scale", "none",    "-o",      output, "--threads", "2"};
     for (size_t i = 0; i + 1 < changes.size(); i += 2) {
       const auto at = std::find(list.begin(), list.end(), changes[i]);
       if (at == list.end()) {

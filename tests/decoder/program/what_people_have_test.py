@@ -80,9 +80,9 @@ class Files(unittest.TestCase):
 
     def test_a_latent_as_pipelines_hand_it_on(self):
         torch.save(self.handed_on, self.folder / "handed_on.pt")
-        self.assertIn("scaling undone", self.check(self.folder / "handed_on.pt", "--latent-scale", "auto"))
+        self.assertIn("scaling undone", self.check(self.folder / "handed_on.pt"))
         self.assertEqual(self.check(self.folder / "handed_on.pt", "--latent-scale", "model"), "")
-        self.assertIn("warning", self.decode(self.folder / "handed_on.pt"))
+        self.assertIn("warning", self.decode(self.folder / "handed_on.pt", "--latent-scale", "none"))
 
     def test_a_checkpoint_alone(self):
         torch.manual_seed(2)
@@ -109,7 +109,7 @@ class Files(unittest.TestCase):
             expected = vae.decode(self.input / 16).sample[0].permute(1, 2, 0).numpy()
         expected = np.rint(np.clip(expected * 0.5 + 0.5, 0, 1) * 255)
         for name in ("alpha.png", "alpha.webp", "alpha/"):
-            self.decode(self.folder / "smooth.pt", model=self.folder / "rgba", output=name)
+            self.decode(self.folder / "smooth.pt", "--latent-scale", "none", model=self.folder / "rgba", output=name)
             picture = Image.open(self.folder / ("alpha/00000.png" if name == "alpha/" else name))
             self.assertEqual(picture.mode, "RGBA")
             difference = np.abs(np.asarray(picture, dtype=float) - expected)

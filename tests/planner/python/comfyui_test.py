@@ -447,7 +447,7 @@ class Pack(unittest.TestCase):
         code = f"import sys, runpy; sys.modules['headroom_vae'] = None; runpy.run_path({str(NODES)!r}, run_name='headroom_nodes')"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         last = run.stderr.strip().splitlines()[-1]
-        self.assertRegex(last, "^ImportError: Headroom's nodes need the package headroom-vae.*python -m pip install headroom-vae$")
+        self.assertRegex(last, "^ImportError: Headroom's nodes need the package headroom-vae.* --no-index --find-links CLONE/dist headroom-vae$")
 
 
 if __name__ == "__main__":
