@@ -18,13 +18,13 @@ constexpr double kScalingFactor = 0.9152;
 /// Config with the defaults of the published class.
 struct Config {
   int64_t latent_channels = 4;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   std::vector<int64_t> widths{64};  ///< from the finest resolution
   int64_t layers = 1;
   int32_t groups = 32;
   Activation activation = Activation::silu;
   bool attention = true;
-  bool post_quant_conv = true;
+  bool quant_conv = true;  ///< a 1×1 convolution of the latent
   int64_t frame_doublings = 2;
 };
 
@@ -34,12 +34,12 @@ Config read_config(const JsonFields& json) {
     return json.has(key) ? json[key].integer(least, most) : otherwise;
   };
   config.latent_channels = integer("latent_channels", 1, 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1, 1024, config.out_channels);
+  config.picture_channels = integer("out_channels", 1, 1024, config.picture_channels);
   config.layers = integer("layers_per_block", 0, kMostLayers, config.layers);
   config.groups = static_cast<int32_t>(integer("norm_num_groups", 1, kMostChannels, config.groups));
   config.frame_doublings = integer("temporal_scale_num", 0, kMostStages, config.frame_doublings);
   if (json.has("attention")) config.attention = json["attention"].boolean();
-  if (json.has("use_post_quant_conv")) config.post_quant_conv = json["use_post_quant_conv"].boolean();
+  if (json.has("use_post_quant_conv")) config.quant_conv = json["use_post_quant_conv"].boolean();
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
   if (json.has("time_receptive_field") && json["time_receptive_field"].text() != "full")
     json["time_receptive_field"].fail("expected \"full\", found \"" + json["time_receptive_field"].text() +
@@ -48,8 +48,16 @@ Config read_config(const JsonFields& json) {
   return config;
 }
 
-/// Adds the decoder's blocks to a graph. Convolutions repeat the first frame before the beginning. Norms and
-/// attention treat each frame on its own.
+/// The encoder's part of a config.
+Config read_encoder(const JsonFields& json) {
+  Config config = read_config(json);
+  config.picture_channels = json.has("in_channels") ? json["in_channels"].integer(1, 1024) : 3;
+  config.quant_conv = !json.has("use_quant_conv") || json["use_quant_conv"].boolean();
+  return config;
+}
+
+/// Adds the blocks of the decoder or the encoder to a graph. Convolutions repeat the first frame before the
+/// beginning. Norms and attention treat each frame on its own.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph)
@@ -61,11 +69,9 @@ class Builder {
   void decoder() {
     const size_t stages = config_.widths.size();
     TensorId x = graph_.add_latent(config_.latent_channels);
-    if (config_.post_quant_conv) x = blocks_.conv("post_quant_conv", x, config_.latent_channels, 1);
+    if (config_.quant_conv) x = blocks_.conv("post_quant_conv", x, config_.latent_channels, 1);
     x = blocks_.conv("decoder.conv_in", x, config_.widths.back(), 3);
-    x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
-    if (config_.attention) x = blocks_.attention("decoder.mid_block.attentions.0", x, {});
-    x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
+    x = mid_block("decoder", x);
     for (size_t stage = 0; stage < stages; ++stage) {
       const std::string name = "decoder.up_blocks." + std::to_string(stage);
       for (int64_t layer = 0; layer <= config_.layers; ++layer)
@@ -76,10 +82,44 @@ class Builder {
       }
     }
     x = blocks_.normalised("decoder.conv_norm_out", x, Activation::silu);
-    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.out_channels, 3));
+    graph_.set_output(blocks_.conv("decoder.conv_out", x, config_.picture_channels, 3));
+  }
+
+  void encoder() {
+    const size_t stages = config_.widths.size();
+    const auto halves_frames = [&](size_t stage) {
+      return static_cast<int64_t>(stage) + 1 + config_.frame_doublings >= static_cast<int64_t>(stages);
+    };
+    Axes<int32_t> scale{1, 1, 1};
+    for (size_t stage = 0; stage + 1 < stages; ++stage)
+      scale = {halves_frames(stage) ? 2 * scale.t : scale.t, 2 * scale.y, 2 * scale.x};
+    TensorId x = graph_.add_picture(config_.picture_channels, scale);
+    x = blocks_.conv("encoder.conv_in", x, config_.widths.front(), 3);
+    for (size_t stage = 0; stage < stages; ++stage) {
+      const std::string name = "encoder.down_blocks." + std::to_string(stage);
+      for (int64_t layer = 0; layer < config_.layers; ++layer)
+        x = blocks_.resnet(name + ".resnets." + std::to_string(layer), x, config_.widths[stage]);
+      if (stage + 1 == stages) continue;
+      const bool frames = halves_frames(stage);
+      x = graph_.strided_conv(
+          name + ".downsamplers.0.conv", x, config_.widths[stage], {frames ? 3 : 1, 3, 3},
+          {frames ? 2 : 1, 2, 2},
+          {.over_frames = true, .before_first = BeforeFirst::first_frame, .begins_at_own = true});
+    }
+    x = mid_block("encoder", x);
+    x = blocks_.normalised("encoder.conv_norm_out", x, Activation::silu);
+    const int64_t moments = 2 * config_.latent_channels;
+    x = blocks_.conv("encoder.conv_out", x, moments, 3);
+    graph_.set_output(config_.quant_conv ? blocks_.conv("quant_conv", x, moments, 1) : x);
   }
 
  private:
+  TensorId mid_block(const std::string& side, TensorId x) {
+    x = blocks_.resnet(side + ".mid_block.resnets.0", x, config_.widths.back());
+    if (config_.attention) x = blocks_.attention(side + ".mid_block.attentions.0", x, {});
+    return blocks_.resnet(side + ".mid_block.resnets.1", x, config_.widths.back());
+  }
+
   /// Doubles rows and columns, and makes `frames` frames of each frame after the first.
   TensorId upsample(const std::string& name, TensorId x, int32_t frames) {
     const int64_t channels = graph_.tensor(x).channels;
@@ -94,6 +134,13 @@ class Builder {
   Graph& graph_;
   GroupNormBlocks blocks_;
 };
+
+Graph encoder(const JsonFields& json) {
+  const Config config = read_encoder(json);
+  Graph graph;
+  Builder(config, graph).encoder();
+  return graph;
+}
 
 Model build(const JsonFields& json) {
   const Config config = read_config(json);
@@ -119,8 +166,9 @@ std::vector<Family> video_autoencoder_kl_families() {
                  R"({"_class_name": "VideoAutoencoderKLWrapper", "out_channels": 3, "latent_channels": 16,
            "block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "act_fn": "silu", "norm_num_groups": 32,
            "up_block_types": ["UpDecoderBlock3D", "UpDecoderBlock3D", "UpDecoderBlock3D", "UpDecoderBlock3D"],
-           "temporal_scale_num": 2, "use_post_quant_conv": false, "scaling_factor": 0.9152})"}},
-           .build = build}};
+           "temporal_scale_num": 2, "use_quant_conv": false, "use_post_quant_conv": false, "scaling_factor": 0.9152})"}},
+           .build = build,
+           .encoder = encoder}};
 }
 
 }  // namespace headroom

@@ -30,7 +30,7 @@ class JpegReader {
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
 
-  Pixels read() {
+  Pixels read(PixelPart part) {
     if (!try_head()) fail();
     for (const jpeg_marker_struct* marker = codec_.marker_list; marker != nullptr; marker = marker->next)
       require_upright({reinterpret_cast<const char*>(marker->data), marker->data_length}, origin_);
@@ -41,6 +41,7 @@ class JpegReader {
                        " colour channels");
     codec_.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
     Pixels pixels{codec_.image_height, codec_.image_width, codec_.num_components, {}};
+    if (part == PixelPart::size) return pixels;
     pixels.values.resize(static_cast<size_t>(pixels.rows * pixels.columns * pixels.channels));
     if (!try_rows(pixels.values.data())) fail();
     if (errors_.num_warnings > 0) fail();  // libjpeg fills what a truncated file lacks
@@ -87,8 +88,8 @@ class JpegReader {
 
 }  // namespace
 
-Pixels read_jpeg(const std::string& bytes, const std::string& origin) {
-  return JpegReader(bytes, origin).read();
+Pixels read_jpeg(const std::string& bytes, const std::string& origin, PixelPart part) {
+  return JpegReader(bytes, origin).read(part);
 }
 
 }  // namespace headroom

@@ -25,13 +25,14 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  Pixels read() {
+  Pixels read(PixelPart part) {
     if (!try_head()) fail();
     Pixels pixels;
     pixels.rows = png_get_image_height(codec_, info_);
     pixels.columns = png_get_image_width(codec_, info_);
     pixels.channels = png_get_channels(codec_, info_);
     require_picture_size(pixels.columns, pixels.rows, origin_);
+    if (part == PixelPart::size) return pixels;
     pixels.values.resize(static_cast<size_t>(pixels.rows * pixels.columns * pixels.channels));
     std::vector<png_bytep> lines(static_cast<size_t>(pixels.rows));
     for (size_t y = 0; y < lines.size(); ++y)
@@ -87,8 +88,8 @@ class PngReader {
 
 }  // namespace
 
-Pixels read_png(const std::string& bytes, const std::string& origin) {
-  return PngReader(bytes, origin).read();
+Pixels read_png(const std::string& bytes, const std::string& origin, PixelPart part) {
+  return PngReader(bytes, origin).read(part);
 }
 
 }  // namespace headroom

@@ -8,7 +8,7 @@
 namespace headroom {
 
 #ifdef HEADROOM_HAS_WEBP
-Pixels read_webp(const std::string& bytes, const std::string& origin) {
+Pixels read_webp(const std::string& bytes, const std::string& origin, PixelPart part) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   WebPBitstreamFeatures features;
   if (WebPGetFeatures(data, bytes.size(), &features) != VP8_STATUS_OK)
@@ -16,6 +16,7 @@ Pixels read_webp(const std::string& bytes, const std::string& origin) {
   if (features.has_animation != 0) throw InputError(origin + ": expected one picture, found an animation");
   require_picture_size(features.width, features.height, origin);
   Pixels pixels{features.height, features.width, features.has_alpha != 0 ? 4 : 3, {}};
+  if (part == PixelPart::size) return pixels;
   pixels.values.resize(static_cast<size_t>(pixels.rows * pixels.columns * pixels.channels));
   const auto line = static_cast<int>(pixels.columns * pixels.channels);
   const auto decode = pixels.channels == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
@@ -24,7 +25,7 @@ Pixels read_webp(const std::string& bytes, const std::string& origin) {
   return pixels;
 }
 #else
-Pixels read_webp(const std::string&, const std::string& origin) {
+Pixels read_webp(const std::string&, const std::string& origin, PixelPart) {
   throw InputError(origin + ": this build reads no WebP files; expected PNG or JPEG");
 }
 #endif

@@ -18,6 +18,13 @@ const char* name_of(Direction direction) {
   return direction == Direction::decode ? "decode" : "encode";
 }
 
+Direction parse_direction(const std::string& text) {
+  for (const Direction direction : {Direction::decode, Direction::encode}) {
+    if (text == name_of(direction)) return direction;
+  }
+  throw InputError("--direction: expected decode or encode, found '" + text + "'");
+}
+
 Model for_direction(Model model, Direction direction) {
   if (direction == Direction::decode) return model;
   if (!model.encoder)

@@ -20,6 +20,8 @@ struct LatentPatches {
 /// mean and log-variance, or the latent itself if its class has no distribution.
 enum class Direction { decode, encode };
 const char* name_of(Direction direction);
+/// Throws InputError unless the text is decode or encode.
+Direction parse_direction(const std::string& text);
 
 /// A decoder's layer graph, and the latent properties from its config.
 struct Model {

@@ -1,11 +1,17 @@
 #include "decoder/plan/sizes.h"
 
+#include <utility>
+
 #include "decoder/graph/geometry.h"
 
 namespace headroom {
 
 Storage storage_of(const Request& request) {
   return {request.device, request.dtype};
+}
+
+Model model_for(Model model, const Request& request) {
+  return for_frames(for_direction(std::move(model), request.direction), request.frames);
 }
 
 Extent latent_of(const Graph& graph, const Request& request) {

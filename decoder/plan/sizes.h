@@ -11,6 +11,9 @@ struct Storage {
 };
 Storage storage_of(const Request& request);
 
+/// The model for this request: the graph of its direction, for its number of frames. Throws InputError like
+/// for_direction().
+Model model_for(Model model, const Request& request);
 /// Extent of the latent of a request's picture or clip.
 Extent latent_of(const Graph& graph, const Request& request);
 

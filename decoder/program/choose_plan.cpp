@@ -45,6 +45,8 @@ void check_device(const DecodeOptions& options, const Request& planned) {
 /// Sets the job's plan from --plan, with the command line's scratch folder.
 void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob& job) {
   const PlanFile parsed(options.plan_file);
+  if (parsed.request().direction == Direction::encode)
+    throw InputError(options.plan_file + ": a plan of an encode; run it with headroom-decode encode --plan");
   job.model = for_frames(model, parsed.request().frames);
   job.plan = parsed.plan(job.model.graph);
   check_scratch(options, job.plan);

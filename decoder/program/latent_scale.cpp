@@ -50,21 +50,20 @@ std::vector<double> stored_values(const Model& model, const ParameterSource& wei
   return {values.begin(), values.end()};
 }
 
-/// Applies z * sqrt(variance + epsilon) + mean to each channel.
-void undo_batch_norm(const Model& model, const ParameterSource& weights, Array& latent) {
+/// The batch norm that pipelines apply to patches, undone by z * factor + offset.
+LatentScaling batch_norm_scaling(const Model& model, const ParameterSource& weights, int64_t channels) {
   const double epsilon = required(model, "batch_norm_eps", model.latent_patches->epsilon);
-  const int64_t channels = latent.shape[1];
   std::vector<float> mean(static_cast<size_t>(channels)), variance(mean);
   weights({"bn.running_mean", {channels}}, {0, channels}, mean.data());
   weights({"bn.running_var", {channels}}, {0, channels}, variance.data());
-  const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0] * channels);
-  for (size_t i = 0; i < latent.values.size(); ++i) {
-    const size_t c = i / plane % mean.size();
+  LatentScaling scaling;
+  for (size_t c = 0; c < mean.size(); ++c) {
     if (!(variance[c] >= 0))
       throw InputError("bn.running_var: expected at least 0, found " + std::to_string(variance[c]));
-    const double deviation = std::sqrt(double(variance[c]) + epsilon);
-    latent.values[i] = static_cast<float>(double(latent.values[i]) * deviation + double(mean[c]));
+    scaling.factor.push_back(std::sqrt(double(variance[c]) + epsilon));
+    scaling.offset.push_back(double(mean[c]));
   }
+  return scaling;
 }
 
 /// Unpacks patches: N×(C·rows·columns)×H×W becomes N×C×(H·rows)×(W·columns).
@@ -82,6 +81,34 @@ Array laid_out(const LatentPatches& patches, const Array& latent) {
           for (int64_t x = 0; x < width; ++x)
             out.values[static_cast<size_t>(row * out.shape[3] + x * patches.columns + c)] =
                 latent.values[from++];
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// Packs patches: N×C×H×W becomes N×(C·rows·columns)×(H/rows)×(W/columns). Throws InputError if the latent
+/// has no whole number of patches.
+Array packed(const LatentPatches& patches, const Array& latent) {
+  const int64_t items = latent.shape[0], channels = latent.shape[1];
+  if (latent.shape[2] % patches.rows != 0 || latent.shape[3] % patches.columns != 0) {
+    throw InputError("the latent has " + std::to_string(latent.shape[2]) + "x" +
+                     std::to_string(latent.shape[3]) + " positions; pipelines pack patches of " +
+                     std::to_string(patches.rows) + "x" + std::to_string(patches.columns) +
+                     ": --latent-scale none");
+  }
+  const int64_t height = latent.shape[2] / patches.rows, width = latent.shape[3] / patches.columns;
+  Array out{{items, channels * patches.rows * patches.columns, height, width}, {}};
+  out.values.reserve(latent.values.size());
+  for (int64_t plane = 0; plane < items * channels; ++plane) {
+    for (int64_t r = 0; r < patches.rows; ++r) {
+      for (int64_t c = 0; c < patches.columns; ++c) {
+        for (int64_t y = 0; y < height; ++y) {
+          const int64_t row = plane * latent.shape[2] + y * patches.rows + r;
+          for (int64_t x = 0; x < width; ++x)
+            out.values.push_back(
+                latent.values[static_cast<size_t>(row * latent.shape[3] + x * patches.columns + c)]);
         }
       }
     }
@@ -109,6 +136,15 @@ LatentScaling scaling_of(const Model& model, const std::function<ParameterSource
   const double factor = required(model, "scaling_factor", model.scaling_factor);
   for (double& value : deviation) value /= factor;
   return {deviation, mean};
+}
+
+void apply(const LatentScaling& scaling, Array& latent) {
+  const size_t channels = scaling.factor.size();
+  const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
+  for (size_t i = 0; i < latent.values.size(); ++i) {
+    const size_t c = i / plane % channels;
+    latent.values[i] = static_cast<float>((double(latent.values[i]) - scaling.offset[c]) / scaling.factor[c]);
+  }
 }
 
 void undo(const LatentScaling& scaling, Array& latent) {
@@ -252,8 +288,14 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
   require_channels(latent, pipeline_channels(model));
   if (!model.latent_patches) return undo(scaling_of(model, weights), latent);
   if (latent.shape.size() != 4) throw InputError("latent: expected N×C×H×W");
-  undo_batch_norm(model, weights(), latent);
+  undo(batch_norm_scaling(model, weights(), latent.shape[1]), latent);
   latent = laid_out(*model.latent_patches, latent);
+}
+
+void apply_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
+  if (!model.latent_patches) return apply(scaling_of(model, weights), latent);
+  latent = packed(*model.latent_patches, latent);
+  apply(batch_norm_scaling(model, weights(), latent.shape[1]), latent);
 }
 
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,

@@ -16,6 +16,9 @@ namespace headroom {
 /// the pipeline's, or if the config lacks a needed factor, mean or deviation.
 void undo_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
 
+/// The inverse of undo_latent_scale(): gives an encoder's latent the scale of pipelines.
+void apply_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
+
 /// A latent in the decoder's scale.
 struct GivenLatent {
   Array array;       ///< N×C×…

@@ -14,15 +14,17 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kSummary =
     "Decode a latent into a picture within a memory limit. The picture is that of the untiled decode.\n\n"
     "Examples:\n"
     "  headroom-decode --limit 2GiB --model vae/ --latent latent.safetensors -o picture.png\n"
     "  headroom-decode --plan plan.json --model vae/ --latent latent.safetensors -o picture.png --verify\n"
     "  headroom-decode --queue queue.json --model vae/ -o pictures/\n"
     "  torchrun --no-python --nproc-per-node 4 headroom-decode --limit 2GiB --model vae/ --latent l.npy -o "
-    "p.png"
-    "\n\n"
+    "p.png\n"
+    "  headroom-decode encode --limit 2GiB --model vae/ --picture photo.png -o latent.safetensors\n\n";
+constexpr const char* kExitCodes =
+    "\n"
     "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
     "failure.";
 
@@ -161,7 +163,7 @@ void refuse_given(const std::vector<Given>& options, const std::string& why) {
 
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out) {
   DecodeOptions options;
-  CLI::App app(kDescription, "headroom-decode");
+  CLI::App app(kSummary + commands_help({kEncode}) + kExitCodes, "headroom-decode");
   std::string frame_rate;
   add_plan_options(app, options);
   add_input_options(app, options);

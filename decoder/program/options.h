@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
+#include "decoder/cli/commands.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
 
@@ -28,6 +29,9 @@ struct DecodeOptions {
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };
+
+/// The program's only command besides decoding.
+inline const Command kEncode{"encode", "make a latent of a picture or clip"};
 
 /// Name of an option, and whether the user gave it.
 struct Given {

@@ -1,6 +1,8 @@
 #include "decoder/program/outputs.h"
 
+#include "decoder/base/amounts.h"
 #include "decoder/base/os/output_target.h"
+#include "decoder/base/printable.h"
 #include "decoder/files/latent_file.h"
 
 namespace headroom {
@@ -41,6 +43,18 @@ Outputs::Outputs(const DecodeOptions& options, const PictureShape& shape) {
   }
   output = open_sink(options.output, shape, options.frame_rate, options.quality);
   if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
+}
+
+void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
+  out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
+      << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
+      << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
+      << format_bytes(stats.rss_growth_bytes) << "\n";
+  if (const auto& v = stats.verification) {
+    out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
+        << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
+        << v->psnr_db << " dB\n";
+  }
 }
 
 }  // namespace headroom

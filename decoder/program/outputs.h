@@ -2,12 +2,14 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/preview_sink.h"
 #include "decoder/files/require_apart.h"
+#include "decoder/plan/stats.h"
 #include "decoder/program/options.h"
 
 namespace headroom {
@@ -19,6 +21,9 @@ std::vector<NamedFile> files_read(const DecodeOptions& options);
 /// Lists the files of an output: one per item for formats with one picture or clip per file.
 std::vector<NamedFile> files_of_output(const std::string& option, const std::string& output,
                                        const PictureShape& shape);
+
+/// Prints a line with the output's name, time and peak, and a second one if the run was verified.
+void print_summary(const RunStats& stats, const std::string& output, std::ostream& out);
 
 /// The sink of the command line's output, and with --preview a small copy of it.
 struct Outputs {

@@ -19,6 +19,7 @@
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/choose_plan.h"
+#include "decoder/program/encode.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/notes.h"
 #include "decoder/program/options.h"
@@ -45,18 +46,6 @@ namespace {
 std::filesystem::path neighbours_name(const std::string& output) {
   const std::filesystem::path path = output;
   return path.has_filename() ? path : path.parent_path();
-}
-
-void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
-  out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
-      << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
-      << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
-      << format_bytes(stats.rss_growth_bytes) << "\n";
-  if (const auto& v = stats.verification) {
-    out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
-        << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
-        << v->psnr_db << " dB\n";
-  }
 }
 
 /// Prepares the outputs' folders. Outputs of a queue are prepared after it has been read (queue.cpp).
@@ -204,7 +193,9 @@ void print_results(const DecodeOptions& options, const RunStats& stats, std::ost
 
 }  // namespace
 
-int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+namespace {
+
+int run_decodes(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   std::unique_ptr<Progress> progress;
   RunEnded ended;
   ended.exit_code = guarded("headroom-decode", out, err, [&] {
@@ -232,6 +223,14 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
   });
   if (progress) progress->tell(ended);
   return ended.exit_code;
+}
+
+}  // namespace
+
+int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  if (!args.empty() && args.front() == kEncode.name)
+    return run_encode({args.begin() + 1, args.end()}, out, err);
+  return run_decodes(args, out, err);
 }
 
 }  // namespace headroom

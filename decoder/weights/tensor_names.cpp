@@ -72,16 +72,27 @@ struct Levels {
 
 std::string stable_diffusion_name(const std::string& name, const Levels& levels) {
   std::string_view rest = name;
-  if (take(rest, "decoder.mid_block.resnets.")) {
+  const std::string side = name.substr(0, name.find('.') + 1);  // "decoder." or "encoder."
+  if (take(rest, side + "mid_block.resnets.")) {
     if (const auto block = take_number(rest))
-      return "decoder.mid.block_" + std::to_string(*block + 1) + "." + std::string(rest);
-  } else if (take(rest, "decoder.mid_block.attentions.0.")) {
-    return "decoder.mid.attn_1." + with_renamed_start(rest, {{"group_norm.", "norm."},
-                                                             {"to_q.", "q."},
-                                                             {"to_k.", "k."},
-                                                             {"to_v.", "v."},
-                                                             {"to_out.0.", "proj_out."},
-                                                             {"proj.", "proj_out."}});
+      return side + "mid.block_" + std::to_string(*block + 1) + "." + std::string(rest);
+  } else if (take(rest, side + "mid_block.attentions.0.")) {
+    return side + "mid.attn_1." +
+           with_renamed_start(rest, {{"group_norm.", "norm."},
+                                     {"to_q.", "q."},
+                                     {"to_k.", "k."},
+                                     {"to_v.", "v."},
+                                     {"to_out.0.", "proj_out."},
+                                     {"proj.", "proj_out."}});
+  } else if (take(rest, "encoder.down_blocks.")) {
+    const auto level = take_number(rest);
+    if (!level) return name;
+    const std::string down = "encoder.down." + std::to_string(*level) + ".";
+    if (take(rest, "downsamplers.0.")) return down + "downsample." + std::string(rest);
+    if (!take(rest, "resnets.")) return name;
+    if (const auto block = take_number(rest))
+      return down + "block." + std::to_string(*block) + "." +
+             with_renamed_start(rest, {{"conv_shortcut.", "nin_shortcut."}});
   } else if (take(rest, "decoder.up_blocks.")) {
     const auto level = take_number(rest);
     if (!level) return name;
@@ -93,7 +104,8 @@ std::string stable_diffusion_name(const std::string& name, const Levels& levels)
       return up + "block." + std::to_string(*block) + "." +
              with_renamed_start(rest, {{"conv_shortcut.", "nin_shortcut."}});
   }
-  return with_renamed_start(name, {{"decoder.conv_norm_out.", "decoder.norm_out."}});
+  return with_renamed_start(name, {{"decoder.conv_norm_out.", "decoder.norm_out."},
+                                   {"encoder.conv_norm_out.", "encoder.norm_out."}});
 }
 
 /// Wan numbers the modules of a residual block. It also numbers its blocks and upsamplers: through all
@@ -106,11 +118,23 @@ std::string wan_name(const std::string& name, bool nested) {
                                          {"conv2.", "residual.6."},
                                          {"conv_shortcut.", "shortcut."}};
   std::string_view rest = name;
-  if (take(rest, "decoder.mid_block.resnets.")) {
+  const std::string side = name.substr(0, name.find('.') + 1);  // "decoder." or "encoder."
+  if (take(rest, side + "mid_block.resnets.")) {
     if (const auto block = take_number(rest))
-      return "decoder.middle." + std::to_string(*block * 2) + "." + with_renamed_start(rest, residual);
-  } else if (take(rest, "decoder.mid_block.attentions.0.")) {
-    return "decoder.middle.1." + std::string(rest);
+      return side + "middle." + std::to_string(*block * 2) + "." + with_renamed_start(rest, residual);
+  } else if (take(rest, side + "mid_block.attentions.0.")) {
+    return side + "middle.1." + std::string(rest);
+  } else if (take(rest, "encoder.down_blocks.")) {
+    constexpr int kBlocksOfLevel = 2;
+    const auto level = take_number(rest);
+    if (!level) return name;
+    const std::string down = "encoder.downsamples." + std::to_string(*level) + ".";
+    if (!nested) return down + with_renamed_start(rest, residual);
+    if (take(rest, "downsampler."))
+      return down + "downsamples." + std::to_string(kBlocksOfLevel) + "." + std::string(rest);
+    if (!take(rest, "resnets.")) return name;
+    if (const auto block = take_number(rest))
+      return down + "downsamples." + std::to_string(*block) + "." + with_renamed_start(rest, residual);
   } else if (take(rest, "decoder.up_blocks.")) {
     const auto level = take_number(rest);
     if (!level) return name;
@@ -127,7 +151,11 @@ std::string wan_name(const std::string& name, bool nested) {
   return with_renamed_start(name, {{"decoder.conv_in.", "decoder.conv1."},
                                    {"decoder.norm_out.", "decoder.head.0."},
                                    {"decoder.conv_out.", "decoder.head.2."},
-                                   {"post_quant_conv.", "conv2."}});
+                                   {"post_quant_conv.", "conv2."},
+                                   {"encoder.conv_in.", "encoder.conv1."},
+                                   {"encoder.norm_out.", "encoder.head.0."},
+                                   {"encoder.conv_out.", "encoder.head.2."},
+                                   {"quant_conv.", "conv1."}});
 }
 
 /// TAESD's modules are a sequence that begins with the clamp.
@@ -222,8 +250,31 @@ void TensorNames::find_ltx_modules() {
     modules_.emplace_back(part + "resnets.", stored + "res_blocks.");
     ++level;
   }
+  find_ltx_encoder_modules();
   modules_.emplace_back("latents_mean", "per_channel_statistics.mean-of-means");
   modules_.emplace_back("latents_std", "per_channel_statistics.std-of-means");
+}
+
+/// In the encoder's sequence each level's residual blocks precede its downsampling. The last blocks are the
+/// middle.
+void TensorNames::find_ltx_encoder_modules() {
+  std::map<int, bool> sequence;  // by number: whether it has residual blocks
+  for (const std::string& name : stored_) {
+    std::string_view rest = name;
+    if (!take(rest, prefix_) || !take(rest, "encoder.down_blocks.")) continue;
+    if (const auto number = take_number(rest)) sequence.try_emplace(*number, rest.starts_with("res_blocks."));
+  }
+  int level = 0;
+  for (const auto& [number, has_blocks] : sequence) {
+    const std::string stored = "encoder.down_blocks." + std::to_string(number) + ".";
+    const std::string part = "encoder.down_blocks." + std::to_string(level) + ".";
+    const bool middle = has_blocks && number == sequence.rbegin()->first;
+    if (has_blocks)
+      modules_.emplace_back((middle ? "encoder.mid_block." : part) + "resnets.", stored + "res_blocks.");
+    else
+      modules_.emplace_back(part + "downsamplers.0.", stored);
+    level += has_blocks ? 0 : 1;
+  }
 }
 
 bool TensorNames::has_decoder() const {
@@ -244,7 +295,8 @@ std::optional<std::string> TensorNames::find(const std::string& name) const {
       const Levels levels{levels_, blocks_, layout_ == Layout::coarsest_first};
       candidates.push_back(prefix_ + stable_diffusion_name(name, levels));
       candidates.push_back(prefix_ +
-                           with_renamed_start(name, {{"post_quant_conv.", "decoder.post_quant_conv."}}));
+                           with_renamed_start(name, {{"post_quant_conv.", "decoder.post_quant_conv."},
+                                                     {"quant_conv.", "encoder.quant_conv."}}));
       break;
     }
     case Layout::ltx: {

@@ -46,6 +46,7 @@ class TensorNames {
 
   void count_levels();
   void find_ltx_modules();
+  void find_ltx_encoder_modules();
 
   std::unordered_set<std::string> stored_;
   Layout layout_ = Layout::diffusers;

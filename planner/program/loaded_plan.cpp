@@ -5,6 +5,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
 
@@ -13,8 +14,7 @@ namespace headroom::planner {
 namespace {
 
 Model model_of(const Request& request, const std::string& file, const std::string& argument) {
-  return for_frames(open_model(argument.empty() ? find_model(request.model, file) : argument),
-                    request.frames);
+  return model_for(open_model(argument.empty() ? find_model(request.model, file) : argument), request);
 }
 
 }  // namespace

@@ -16,12 +16,14 @@ constexpr const char* kDeviceHelp = "device to plan for: cpu, or cuda for an NVI
 struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
                                          scratch_limit, weights = "auto";
+  std::string direction = "decode";
   int64_t frames = 1, batch = 1;
   bool other_environment = false;
+  bool output_in_memory = false;  ///< the output counts in the peak
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.
-  Model resolved_model() const;  ///< model for decodes of `frames` frames
+  Model resolved_model() const;  ///< for `direction` and `frames`
   /// Writes a note to `err` if the model decodes in another dtype than requested. Call it once there is a
   /// result, because an error must stay a single line.
   void say_dtype(const Model& resolved, std::ostream& err) const;

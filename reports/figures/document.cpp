@@ -11,6 +11,7 @@
 #include "decoder/files/json_text.h"
 #include "decoder/files/start_of_file.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"
 #include "decoder/validator/ranked_validator.h"
@@ -155,7 +156,7 @@ decltype(Document::contents) read_plan_document(const std::filesystem::path& fil
   PlanDocument document;
   const Request& request = parsed.request();
   document.model_argument = named.empty() ? find_model(request.model, file) : named;
-  document.model = for_frames(open_model(document.model_argument), request.frames);
+  document.model = model_for(open_model(document.model_argument), request);
   if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model, document.model_argument);
   document.plan = parsed.plan(document.model.graph);
   // Sentences and charts follow the plan's steps and tiles, so these must be valid.

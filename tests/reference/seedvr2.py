@@ -1,7 +1,8 @@
-"""The decoder of SeedVR2's VAE as a plain PyTorch module, with the tensor names of the published checkpoint.
+"""Decoder and encoder of SeedVR2's VAE as a plain PyTorch module, with the tensor names of the published checkpoint.
 
     model = SeedVR2(config)       # keys as in models/video_vae_v3/s8_c16_t4_inflation_sd3.yaml
     clip = model.decode(latent)   # latents and clips are N×C×T×H×W
+    moments = model.encode(clip)  # mean and log-variance
 
 The architecture is that of ByteDance-Seed/SeedVR, models/video_vae_v3/modules/attn_video_vae.py. A decode there may cut
 a clip into slices, and gives the frames that the clip as a whole gives.
@@ -92,6 +93,17 @@ class Level(nn.Module):
         return self.upsamplers(self.resnets(clip))
 
 
+class Downsample(nn.Conv3d):
+    """Halves rows and columns, and the frames after the first if `frames` is 2. Zeros are only below and to the right."""
+
+    def __init__(self, channels, frames):
+        super().__init__(channels, channels, (2 * frames - 1, 3, 3), (frames, 2, 2))
+
+    def forward(self, clip):
+        earlier = clip[:, :, :1].expand(-1, -1, self.kernel_size[0] - 1, -1, -1)
+        return super().forward(F.pad(torch.cat((earlier, clip), dim=2), (0, 1, 0, 1)))
+
+
 class Middle(nn.Module):
     def __init__(self, channels, config):
         super().__init__()
@@ -123,12 +135,46 @@ class Decoder(nn.Module):
         return self.conv_out(F.silu(by_frame(self.conv_norm_out, clip)))
 
 
+class Encoder(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        widths, layers = config["block_out_channels"], config["layers_per_block"]
+        self.conv_in = CausalConv3d(3, widths[0], 3)
+        self.down_blocks = nn.Sequential()
+        for i, width in enumerate(widths):
+            level = nn.Module()
+            inputs = widths[max(0, i - 1)]
+            level.resnets = nn.Sequential(*(Block(inputs if j == 0 else width, width, config) for j in range(layers)))
+            frames = 2 if i + 1 + config["temporal_scale_num"] >= len(widths) else 1
+            if i + 1 < len(widths):
+                level.downsamplers = nn.ModuleList([nn.Module()])
+                level.downsamplers[0].conv = Downsample(width, frames)
+            self.down_blocks.append(level)
+        self.mid_block = Middle(widths[-1], config)
+        self.conv_norm_out = nn.GroupNorm(config["norm_num_groups"], widths[-1], EPSILON)
+        self.conv_out = CausalConv3d(widths[-1], 2 * config["latent_channels"], 3)
+
+    def forward(self, clip):
+        clip = self.conv_in(clip)
+        for level in self.down_blocks:
+            clip = level.resnets(clip)
+            if hasattr(level, "downsamplers"):
+                clip = level.downsamplers[0].conv(clip)
+        return self.conv_out(F.silu(by_frame(self.conv_norm_out, self.mid_block(clip))))
+
+
 class SeedVR2(nn.Module):
     def __init__(self, config):
         super().__init__()
         channels = config["latent_channels"]
         self.post_quant_conv = CausalConv3d(channels, channels, 1) if config["use_post_quant_conv"] else nn.Identity()
         self.decoder = Decoder(config)
+        # After the decoder: draws of its weights stay as they are.
+        self.encoder = Encoder(config)
+        self.quant_conv = CausalConv3d(2 * channels, 2 * channels, 1) if config.get("use_quant_conv") else nn.Identity()
+
+    def encode(self, clip):
+        return self.quant_conv(self.encoder(clip))
 
     def decode(self, latent):
         return self.decoder(self.post_quant_conv(latent))

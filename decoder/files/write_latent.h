@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include "decoder/files/array.h"
+
+namespace headroom {
+
+/// Throws InputError unless write_latent() can write a file with this suffix: .npy, .safetensors or .latent.
+void check_latent_output(const std::filesystem::path& file);
+
+/// Writes a latent whole or not at all, as fp32: .npy, .safetensors with the tensor "latent", or ComfyUI's
+/// .latent (ComfyUI's node SaveLatent, nodes.py). Throws InputError for another suffix, and DeviceError if
+/// writing fails.
+void write_latent(const std::filesystem::path& file, const Array& latent);
+
+}  // namespace headroom

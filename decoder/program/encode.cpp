@@ -1,0 +1,394 @@
+#include "decoder/program/encode.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/nearest.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/base/printable.h"
+#include "decoder/cli/prepare_outputs.h"
+#include "decoder/cli/run_guard.h"
+#include "decoder/files/latent_file.h"
+#include "decoder/files/picture_sink.h"
+#include "decoder/files/read_picture.h"
+#include "decoder/files/write_latent.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/plan/sizes.h"
+#include "decoder/plan/stats_file.h"
+#include "decoder/program/encode_options.h"
+#include "decoder/program/latent_scale.h"
+#include "decoder/program/notes.h"
+#include "decoder/program/outputs.h"
+#include "decoder/session/environment.h"
+#include "decoder/session/libraries.h"
+#include "decoder/session/picture_shape.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/session.h"
+#include "decoder/validator/validator.h"
+#include "decoder/weights/open_model.h"
+#include "decoder/weights/open_weights.h"
+#include "planner/program/limit_argument.h"
+#include "planner/program/request_options.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Frames, rows and columns of a picture or clip, and its batch.
+struct PictureSize {
+  Extent extent;
+  int64_t batch = 1;
+  auto key() const { return std::tuple(batch, extent.t, extent.y, extent.x); }
+};
+
+/// One picture or clip to encode.
+struct EncodeJob {
+  fs::path picture, output;
+  PictureSize size;  ///< after cropping
+  size_t plan = 0;
+};
+
+/// Collects an encoder's output as an array, N×C×H×W, or N×C×T×H×W for several frames.
+class ArrayInMemory final : public PictureSink {
+ public:
+  explicit ArrayInMemory(const PictureShape& shape) : PictureSink(shape) {
+    array.shape = {shape.items, shape.channels, shape.rows, shape.columns};
+    if (shape.frames > 1) array.shape.insert(array.shape.begin() + 2, shape.frames);
+    array.values.resize(
+        static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns));
+  }
+  Array array;
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    const PictureShape& whole = shape();
+    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
+      for (int64_t y = region.y.begin; y < region.y.end; ++y) {
+        for (int64_t x = region.x.begin; x < region.x.end; ++x) {
+          for (int64_t c = 0; c < whole.channels; ++c) {
+            const int64_t plane = (item * whole.channels + c) * whole.frames + t;
+            array.values[static_cast<size_t>((plane * whole.rows + y) * whole.columns + x)] = *pixels++;
+          }
+        }
+      }
+    }
+  }
+  void complete() override {}
+};
+
+bool is_array(const fs::path& path) {
+  const std::string suffix = lower_case(fs::path(latent_file_of(path.string())).extension().string());
+  return suffix == ".npy" || suffix == ".safetensors";
+}
+
+bool is_picture(const fs::path& path) {
+  const std::string suffix = lower_case(path.extension().string());
+  return suffix == ".png" || suffix == ".jpg" || suffix == ".jpeg" || suffix == ".webp";
+}
+
+Array read_input(const fs::path& path, int64_t channels) {
+  if (!is_array(path)) return read_picture(path, channels);
+  Array array = read_latent(path.string());
+  if (array.shape.size() == 3) array.shape.insert(array.shape.begin(), 1);
+  if (array.shape[1] != channels) {
+    throw InputError(printable(path.string()) + ": expected " + std::to_string(channels) +
+                     " channels along its second axis, found " + std::to_string(array.shape[1]));
+  }
+  return array;
+}
+
+PictureSize size_of(const Array& array) {
+  const std::vector<int64_t>& shape = array.shape;
+  return {{shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()}, shape[0]};
+}
+
+/// The largest size within this one that has a latent. 0 along an axis if none has.
+Extent cropped(const Extent& extent, const Axes<int32_t>& scale) {
+  return {(extent.t - 1) / scale.t * scale.t + 1, extent.y / scale.y * scale.y, extent.x / scale.x * scale.x};
+}
+
+/// Keeps the middle of the rows and columns, and the first frames.
+Array crop(const Array& array, const Extent& to) {
+  const PictureSize from = size_of(array);
+  if (from.extent == to) return array;
+  Array out{array.shape, {}};
+  out.shape[out.shape.size() - 2] = to.y;
+  out.shape.back() = to.x;
+  if (out.shape.size() == 5) out.shape[2] = to.t;
+  const int64_t top = (from.extent.y - to.y) / 2, left = (from.extent.x - to.x) / 2;
+  out.values.reserve(static_cast<size_t>(from.batch * array.shape[1] * positions(to)));
+  for (int64_t plane = 0; plane < from.batch * array.shape[1]; ++plane) {
+    for (int64_t t = 0; t < to.t; ++t) {
+      for (int64_t y = 0; y < to.y; ++y) {
+        const int64_t row = (plane * from.extent.t + t) * from.extent.y + top + y;
+        const float* begin = array.values.data() + row * from.extent.x + left;
+        out.values.insert(out.values.end(), begin, begin + to.x);
+      }
+    }
+  }
+  return out;
+}
+
+/// Keeps the first `channels` channels: the means, without the log-variances.
+Array means_of(const Array& moments, int64_t channels) {
+  if (moments.shape[1] == channels) return moments;
+  Array means{moments.shape, {}};
+  means.shape[1] = channels;
+  const auto of_item =
+      static_cast<std::ptrdiff_t>(moments.values.size() / static_cast<size_t>(moments.shape[0]));
+  const std::ptrdiff_t kept = of_item / moments.shape[1] * channels;
+  for (int64_t item = 0; item < moments.shape[0]; ++item) {
+    const auto begin = moments.values.begin() + item * of_item;
+    means.values.insert(means.values.end(), begin, begin + kept);
+  }
+  return means;
+}
+
+class Encoding {
+ public:
+  Encoding(const EncodeOptions& options, Notes& notes)
+      : options_(options),
+        notes_(notes),
+        decoder_(open_model(options.model)),
+        encoder_(for_direction(decoder_, Direction::encode)) {}
+
+  /// Encodes everything, and returns the statistics of the last encode with the largest peak of all.
+  RunStats run() {
+    list_jobs();
+    make_plans();
+    start_libraries(options_.threads);
+    if (!options_.other_environment) {
+      for (const Plan& plan : plans_) check_environment(plan, environment_here(nullptr), origin_of_plan());
+    }
+    return encode_all();
+  }
+  size_t jobs() const { return jobs_.size(); }
+  size_t skipped() const { return skipped_; }
+
+ private:
+  Axes<int32_t> scale() const { return encoder_.graph.tensor(encoder_.graph.picture()).scale; }
+  int64_t channels() const { return encoder_.graph.tensor(encoder_.graph.input()).channels; }
+  std::string origin_of_plan() const {
+    return options_.plan_file.empty() ? options_.profile_file : options_.plan_file;
+  }
+
+  void list_jobs() {
+    if (!options_.picture.empty()) {
+      input_ = read_input(options_.picture, channels());
+      add_job(options_.picture, options_.output, size_of(input_));
+      return;
+    }
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (fs::directory_iterator at(options_.pictures, error), end; !error && at != end; at.increment(error)) {
+      if (is_picture(at->path())) files.push_back(at->path());
+    }
+    if (error) throw InputError("--pictures " + printable(options_.pictures) + ": " + error.message());
+    if (files.empty())
+      throw InputError("--pictures " + printable(options_.pictures) +
+                       ": expected .png, .jpg or .webp files, found none");
+    std::sort(files.begin(), files.end());
+    std::map<std::string, fs::path> by_output;
+    for (const fs::path& file : files) {
+      const fs::path output = fs::path(options_.output) / file.stem().concat(".safetensors");
+      const auto [other, is_new] = by_output.emplace(output.string(), file);
+      if (!is_new)
+        throw InputError("--pictures: " + printable(file.string()) + " and " +
+                         printable(other->second.string()) + " would both become " +
+                         printable(output.string()));
+      if (fs::exists(output)) {
+        ++skipped_;
+        continue;
+      }
+      const Pixels head = read_pixels(file, PixelPart::size);
+      add_job(file, output, {{1, head.rows, head.columns}});
+    }
+  }
+
+  void add_job(const fs::path& picture, const fs::path& output, PictureSize size) {
+    const Extent nearest = cropped(size.extent, scale());
+    if (options_.crop && positions(nearest) > 0) {
+      if (!(nearest == size.extent))
+        notes_.add(picture.string() + ": cropped to " + std::to_string(nearest.x) + "x" +
+                   std::to_string(nearest.y) +
+                   (nearest.t > 1 ? ", " + std::to_string(nearest.t) + " frames" : ""));
+      size.extent = nearest;
+    }
+    try {
+      latent_extent(encoder_, size.extent.x, size.extent.y, size.extent.t);
+    } catch (const InputError& wrong) {
+      std::string what = wrong.what();
+      if (what.starts_with("--size: ")) what.erase(0, std::string("--size: ").size());
+      if (what.starts_with("--frames")) what.erase(0, 2);
+      throw InputError(printable(picture.string()) + ": " + what + (options_.crop ? "" : "; or give --crop"));
+    }
+    jobs_.push_back({picture, output, size});
+  }
+
+  void make_plans() {
+    std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> by_size;
+    for (EncodeJob& job : jobs_) {
+      const auto [known, is_new] = by_size.emplace(job.size.key(), plans_.size());
+      job.plan = known->second;
+      if (is_new) add_plan(job.size);
+    }
+    return_free_heap();  // the search's memory, because the limit covers the whole process
+  }
+
+  void add_plan(const PictureSize& size) {
+    // All encodes share one set of weights, so clips and single frames are never mixed.
+    model_ = for_frames(encoder_, size.extent.t);
+    if (!options_.plan_file.empty()) {
+      const PlanFile parsed(options_.plan_file);
+      if (parsed.request().direction != Direction::encode)
+        throw InputError(options_.plan_file +
+                         ": a plan of a decode; expected one of headroom-plan --direction encode");
+      plans_.push_back(parsed.plan(model_.graph));
+      return require_valid(plans_.back(), model_, options_.plan_file);
+    }
+    planner::RequestOptions asked;
+    asked.model = options_.model;
+    asked.direction = name_of(Direction::encode);
+    asked.size = std::to_string(size.extent.x) + "x" + std::to_string(size.extent.y);
+    asked.frames = size.extent.t;
+    asked.batch = size.batch;
+    asked.output_in_memory = true;
+    if (!options_.dtype.empty()) asked.dtype = options_.dtype;
+    asked.profile_file = options_.profile_file;
+    asked.other_environment = options_.other_environment && !options_.profile_file.empty();
+    asked.scratch_folder = options_.scratch;
+    asked.scratch_limit = options_.scratch_limit;
+    planner::PlanOptions wanted = asked.plan_options();
+    wanted.limit_bytes = planner::limit_from(options_.limit, DeviceKind::cpu);
+    if (jobs_.size() > 1) wanted.weights = WeightResidency::resident;  // loaded once for all
+    plans_.push_back(asked.plan(model_, wanted));
+    require_valid(plans_.back(), model_, "--limit");
+  }
+
+  RunStats encode_all() {
+    RunStats total;
+    if (jobs_.empty()) return total;
+    const ParameterSource weights = open_weights(options_.model, options_.weights, options_.random_seed);
+    int64_t limit = 0, reserve = 0, goal = 0;
+    for (const Plan& plan : plans_) {
+      limit = std::max(limit, plan.limit_bytes);
+      reserve = std::max(reserve, plan.reserve_bytes);
+      goal = std::max(goal, plan.predicted_peak_bytes - plan.reserve_bytes);
+    }
+    RunBegun news = begun("headroom-decode", plans_.front());
+    news.output = options_.output;
+    news.decodes = static_cast<int64_t>(jobs_.size());
+    notes_.tell(news);
+    ProgressEvents events(notes_, nullptr, &model_.graph);
+    const std::unique_ptr<Session> session = open_session(
+        {model_, weights, plans_, limit - reserve, goal, [&](double share) { events.loading(share); }},
+        nullptr);
+    for (size_t i = 0; i < jobs_.size(); ++i) {
+      const double count = double(jobs_.size());
+      notes_.tell(DecodeStarted{static_cast<int64_t>(i), static_cast<int64_t>(jobs_.size()),
+                                jobs_[i].picture.filename().string()});
+      events.start_part(double(i) / count, double(i + 1) / count);
+      const RunStats stats = encode_one(jobs_[i], *session, events, weights);
+      const int64_t peak = std::max(total.peak_bytes, stats.peak_bytes);
+      const double seconds = total.seconds + stats.seconds;
+      total = stats;
+      total.peak_bytes = peak;
+      total.seconds = seconds;
+      total.predicted_peak_bytes = goal + reserve;
+      return_free_heap();
+    }
+    return total;
+  }
+
+  RunStats encode_one(const EncodeJob& job, Session& session, ProgressEvents& events,
+                      const ParameterSource& weights) {
+    const Plan& plan = plans_[job.plan];
+    Array picture = options_.pictures.empty() ? std::move(input_) : read_input(job.picture, channels());
+    picture = crop(picture, job.size.extent);
+    ArrayInMemory sink(picture_shape(model_.graph, plan.request));
+    RunStats stats = session.decode(job.plan, picture, sink, &events);
+    sink.finish();
+    Array latent = means_of(sink.array, decoder_.latent_channels);
+    const bool comfyui = lower_case(job.output.extension().string()) == ".latent";
+    const bool in_comfyui = decoder_.latent_scale_in_weights || decoder_.latent_patches;
+    const bool in_pipelines = options_.latent_scale == "model" && !decoder_.handed_on_unscaled;
+    if (comfyui ? in_comfyui : in_pipelines)
+      apply_latent_scale(
+          decoder_, [&] { return weights; }, latent);
+    write_latent(job.output, latent);
+    return stats;
+  }
+
+  const EncodeOptions& options_;
+  Notes& notes_;
+  const Model decoder_, encoder_;
+  Model model_;  ///< the encoder for the jobs' frames
+  Array input_;  ///< of a single job
+  std::vector<EncodeJob> jobs_;
+  std::vector<Plan> plans_;
+  size_t skipped_ = 0;
+};
+
+MadeFolders prepare(const EncodeOptions& options) {
+  std::vector<NamedFile> outputs{{"--stats", options.stats_file}, {"--json", options.json ? "-" : ""}};
+  if (options.pictures.empty()) outputs.push_back({"-o", options.output});
+  return prepare_outputs(outputs, {{"--picture", latent_file_of(options.picture)},
+                                   {"--plan", options.plan_file},
+                                   {"--profile", options.profile_file},
+                                   {"--model", options.model},
+                                   {"--weights", options.weights}});
+}
+
+}  // namespace
+
+int run_encode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  std::unique_ptr<Progress> progress;
+  RunEnded ended;
+  ended.exit_code = guarded("headroom-decode", out, err, [&] {
+    const std::optional<EncodeOptions> parsed = parse_encode_options(args, out);
+    if (!parsed) return static_cast<int>(kDone);
+    const EncodeOptions& options = *parsed;
+    const MadeFolders for_files = prepare(options);
+    MadeFolders for_latents;
+    if (!options.pictures.empty()) {
+      if (const std::error_code error = for_latents.make(options.output))
+        throw InputError("-o " + printable(options.output) + ": " + error.message());
+    }
+    progress = make_progress(options.progress, err);
+    const WipedProgress wiped(*progress);
+    Notes notes(*progress, err);
+    Encoding encoding(options, notes);
+    const RunStats stats = encoding.run();
+    notes.say();
+    if (!options.stats_file.empty()) write_stats(options.stats_file, stats);
+    progress->wipe();
+    if (options.json) {
+      out << to_json(stats).dump(2) << "\n";
+    } else {
+      const std::string many =
+          std::to_string(encoding.jobs()) + " pictures" +
+          (encoding.skipped() > 0 ? ", " + std::to_string(encoding.skipped()) + " were there" : "");
+      const std::string what = options.pictures.empty() ? options.output : options.output + ": " + many;
+      if (encoding.jobs() == 0) {
+        out << one_line(what) << "\n";
+      } else {
+        print_summary(stats, what, out);
+      }
+    }
+    ended.peak_bytes = stats.peak_bytes;
+    ended.decode_seconds = stats.seconds;
+    return static_cast<int>(kDone);
+  });
+  if (progress) progress->tell(ended);
+  return ended.exit_code;
+}
+
+}  // namespace headroom
