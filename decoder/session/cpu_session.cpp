@@ -133,9 +133,7 @@ class CpuSession::PlanRun final : public Session::Run {
     return session_.pool_.observe(events_->memory_observer());
   }
   const Weights* resident(const Plan& plan) {
-    if (plan.weights != WeightResidency::per_pass) return &session_.load_weights();
-    session_.weights_.reset();
-    return nullptr;
+    return plan.weights == WeightResidency::per_pass ? nullptr : &session_.load_weights();
   }
 
   CpuSession& session_;
@@ -169,6 +167,8 @@ std::unique_ptr<Session::Run> CpuSession::begin(size_t number, EventSink* events
   check_tiers(model_.graph, plan);
   check_keys(model_.graph, plan);
   check_blocks(model_.graph, plan);
+  // Weights of an earlier plan must not count in this plan's peak.
+  if (plan.weights == WeightResidency::per_pass) weights_.reset();
   return std::make_unique<PlanRun>(*this, plan, events);
 }
 

@@ -49,6 +49,7 @@ class Encodes(tiny.Case):
         self.assert_close(moments_of(vae.encode(picture)), theirs, 1e-5)
         self.assertIs(handle.last, handle.encoder.last)
         for limit in (smallest, (2 * smallest + ample) // 3, None):
+            handle.free()
             made = handle.encoder.decode(picture, limit=limit)
             self.assert_close(moments_of(encoded_output(made, handle.model.latent_channels, True)), theirs, 1e-5)
             report = handle.encoder.last

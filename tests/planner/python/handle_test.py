@@ -22,6 +22,15 @@ class Handles(tiny.Case):
             call()
         return [warning for warning in caught if issubclass(warning.category, UserWarning)]
 
+    def test_weights_of_an_earlier_plan_do_not_count_in_a_peak(self):
+        vae, z = tiny.kl(), latent(1, 4, 16, 24)
+        handle = headroom_vae.enable(vae, limit=None)
+        handle.decoder.decode(z, limit=None)  # its weights stay
+        self.assertGreater(handle.held_bytes, 0)
+        handle.decoder.decode(z, limit=handle.predict(32, 48).smallest_limit_bytes)
+        self.assertEqual(handle.held_bytes, 0)
+        self.assertLessEqual(handle.decoder.last.peak_bytes, handle.decoder.last.predicted_peak_bytes)
+
     def test_disable_gives_back_the_decode_that_was_there(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
         calls = []
