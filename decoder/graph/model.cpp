@@ -69,7 +69,7 @@ std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor
 
 int64_t latent_frames(const Model& model, int64_t frames) {
   if (!model.decodes_clips && frames != 1) {
-    throw InputError("--frames: " + model.class_name + " takes single pictures; expected 1, found " +
+    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " +
                      std::to_string(frames));
   }
   if (frames < 1 || frames > kMostFrames) {

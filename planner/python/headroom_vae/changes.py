@@ -98,7 +98,7 @@ def raise_first(differences: Iterator[str]) -> None:
     if found:
         more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
         undo = "Merge the adapter into the weights" if " is peft." in found[0] else "Undo it"
-        raise Unsupported(f"{found[0]}{more}. Headroom would ignore this. {undo}, or call headroom_vae.disable()")
+        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. {undo}, or decode without Headroom")
 
 
 def _differences(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:

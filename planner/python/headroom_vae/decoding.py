@@ -118,7 +118,7 @@ class Handle:
         """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
         try:
             if self.encoder is not None and self.encoder.runs_on_cpu():
-                self.encoder.require_parameters()
+                self.encoder.require_parameters(warn=False)
         except (InputError, Unsupported) as refused:
             self.encoder, self.why_no_encoder = None, f"encode() is the VAE's own: {refused}"
 

@@ -124,7 +124,7 @@ class ModuleDecoder:
             self._drop_weights()
             self._packed = None
 
-    def require_parameters(self, release: bool = False) -> None:
+    def require_parameters(self, release: bool = False, warn: bool = True) -> None:
         """Checks that the module can be decoded.
 
         Raises InputError with the first parameter that is missing or has another shape. Raises Unsupported if decodes cannot
@@ -133,7 +133,7 @@ class ModuleDecoder:
         own, device = parameters.device(), self._device(parameters)
         require_device(device)
         _require_cpu_to_release(device, release)
-        if own != device:
+        if own != device and warn:
             warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
         _core.require_parameters(self.model, parameters.tensors(), self.model.name)
 
