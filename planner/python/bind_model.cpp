@@ -97,6 +97,27 @@ std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Mode
   return std::tuple(patches.rows, patches.columns, *patches.epsilon);
 }
 
+void bind_families(nb::module_& module) {
+  module.def("built_in_models", &built_in_models);
+  module.def(
+      "built_in_config",
+      [](const std::string& name) {
+        const std::string* config = built_in_config(name);
+        return config != nullptr ? std::optional(*config) : std::nullopt;
+      },
+      "name"_a, "The config of a built-in model as JSON; None where no model has this name.");
+  module.def("supported_classes", &supported_classes);
+  module.def(
+      "class_of_original_names",
+      [](const std::string& names) {
+        for (const Family& family : families())
+          if (family.original_names == names) return std::string(family.class_name);
+        throw InputError("original names: no family has " + names);
+      },
+      "names"_a,
+      "The class whose original checkpoints have tensors with these names, such as stable_diffusion or wan.");
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
@@ -132,11 +153,7 @@ void bind_model(nb::module_& module) {
       .def(
           "for_direction",
           [](const Model& model, const std::string& direction) {
-            const bool encodes = direction == name_of(Direction::encode);
-            if (!encodes && direction != name_of(Direction::decode))
-              throw InputError("direction: expected decode or encode, found '" + direction + "'");
-            return std::make_shared<Model>(
-                for_direction(model, encodes ? Direction::encode : Direction::decode));
+            return std::make_shared<Model>(for_direction(model, parse_direction(direction)));
           },
           "direction"_a, "The model whose graph is the decoder or the encoder.")
       .def_prop_ro(
@@ -168,24 +185,7 @@ void bind_model(nb::module_& module) {
             return input_shape(model, latent_extent(model, width, height, frames), batch);
           },
           "width"_a, "height"_a, "frames"_a = 1, "batch"_a = 1);
-  module.def("built_in_models", &built_in_models);
-  module.def(
-      "built_in_config",
-      [](const std::string& name) {
-        const std::string* config = built_in_config(name);
-        return config != nullptr ? std::optional(*config) : std::nullopt;
-      },
-      "name"_a, "The config of a built-in model as JSON; None where no model has this name.");
-  module.def("supported_classes", &supported_classes);
-  module.def(
-      "class_of_original_names",
-      [](const std::string& names) {
-        for (const Family& family : families())
-          if (family.original_names == names) return std::string(family.class_name);
-        throw InputError("original names: no family has " + names);
-      },
-      "names"_a,
-      "The class whose original checkpoints have tensors with these names, such as stable_diffusion or wan.");
+  bind_families(module);
 }
 
 }  // namespace headroom::python

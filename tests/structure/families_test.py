@@ -21,8 +21,9 @@ def other_texts() -> dict[str, str]:
 
 
 def naming(names: list[str], texts: dict[str, str]) -> list[str]:
+    whole = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")
     return [f"{file}:{number}: {line.strip()}" for file, text in texts.items()
-            for number, line in enumerate(text.split("\n"), start=1) if any(name in line for name in names)]
+            for number, line in enumerate(text.split("\n"), start=1) if whole.search(line)]
 
 
 class Families(unittest.TestCase):
