@@ -23,13 +23,13 @@
         <source>Asks what Headroom would need for it</source>
         <translation>询问 Headroom 解码它需要多少内存</translation>
     </message>
+    <message>
+        <source>No decoder was recognised in this recording.</source>
+        <translation>未能在此记录中识别出解码器。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::AnswerPanel</name>
-    <message>
-        <source>%1: %2</source>
-        <translation>%1：%2</translation>
-    </message>
     <message>
         <source>%1 throughout</source>
         <translation>%1，始终驻留</translation>
@@ -73,12 +73,12 @@ takes %2 and %3 there</source>
         <translation>按代价预测的整个解码时间。</translation>
     </message>
     <message>
-        <source>Proof</source>
-        <translation>证明</translation>
+        <source>Optimality</source>
+        <translation>最优性</translation>
     </message>
     <message>
-        <source>Whether a faster plan under this limit can exist among all that are searched.</source>
-        <translation>在所搜索的全部方案中，此上限下是否可能有更快的。</translation>
+        <source>How much faster another plan under this limit can be at most. Optimal: no plan is faster.</source>
+        <translation>此上限下其他方案至多能快多少。最优：没有更快的方案。</translation>
     </message>
     <message>
         <source>Passes</source>
@@ -97,11 +97,11 @@ takes %2 and %3 there</source>
         <translation>设备上的参数。</translation>
     </message>
     <message>
-        <source>Decided by</source>
-        <translation>决定者</translation>
+        <source>Peak is at</source>
+        <translation>峰值位于</translation>
     </message>
     <message>
-        <source>What runs at the peak.</source>
+        <source>The step that runs at the peak.</source>
         <translation>峰值时正在运行的步骤。</translation>
     </message>
     <message>
@@ -129,8 +129,8 @@ takes %2 and %3 there</source>
         <translation>%1，上限 %2</translation>
     </message>
     <message>
-        <source>%1 by assumed costs</source>
-        <translation>%1，按假定代价</translation>
+        <source>about %1, %2</source>
+        <translation>约 %1，%2</translation>
     </message>
     <message>
         <source>%1 by the profile</source>
@@ -167,6 +167,26 @@ takes %2 and %3 there</source>
     <message>
         <source>Us&amp;e the smallest limit, %1</source>
         <translation>使用最小上限 %1(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不分块</translation>
+    </message>
+    <message>
+        <source>The peak of the decode without tiles, and this plan&apos;s share of it.</source>
+        <translation>不分块解码的峰值，以及此方案占它的比例。</translation>
+    </message>
+    <message>
+        <source>%1 by diffusers, this plan takes %2</source>
+        <translation>diffusers 为 %1，此方案占其 %2</translation>
+    </message>
+    <message>
+        <source>about %1, this plan takes %2</source>
+        <translation>约 %1，此方案占其 %2</translation>
+    </message>
+    <message>
+        <source>Pass %1</source>
+        <translation>遍：%1</translation>
     </message>
 </context>
 <context>
@@ -262,8 +282,12 @@ takes %2 and %3 there</source>
         <translation>%1（退出码 %2）。</translation>
     </message>
     <message>
-        <source>%1 (exit code %2): %3</source>
-        <translation>%1（退出码 %2）：%3</translation>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>Choose the device CPU, or a build of Headroom with CUDA on a machine with an NVIDIA GPU.</source>
+        <translation>请把设备选为 CPU，或在有 NVIDIA GPU 的机器上使用带 CUDA 的 Headroom 版本。</translation>
     </message>
 </context>
 <context>
@@ -508,6 +532,14 @@ takes %2 and %3 there</source>
     <message>
         <source>Frontier</source>
         <translation>前沿</translation>
+    </message>
+    <message>
+        <source>untiled %1</source>
+        <translation>不分块 %1</translation>
+    </message>
+    <message>
+        <source>untiled, about %1</source>
+        <translation>不分块约 %1</translation>
     </message>
 </context>
 <context>
@@ -1131,24 +1163,24 @@ takes %2 and %3 there</source>
         <translation>对照 %1：%2</translation>
     </message>
     <message>
-        <source>Pixels: compared with the untiled decode; they differ by %1 of the largest value at most.</source>
-        <translation>像素：已与不分块的解码比较，差异至多为最大值的 %1。</translation>
+        <source>Picture: compared with the untiled decode. Values differ by at most %1 of the largest value.</source>
+        <translation>图像：已与不分块的解码比较，数值之差至多为最大值的 %1。</translation>
     </message>
     <message>
-        <source>Pixels: compared with another plan&apos;s decode; they differ by %1 of the largest value at most.</source>
-        <translation>像素：已与另一方案的解码比较，差异至多为最大值的 %1。</translation>
+        <source>Picture: compared with another plan&apos;s decode. Values differ by at most %1 of the largest value.</source>
+        <translation>图像：已与另一方案的解码比较，数值之差至多为最大值的 %1。</translation>
     </message>
     <message>
-        <source>Pixels: not those of the untiled decode; the plan is approximate.</source>
-        <translation>像素：与不分块的解码不同，此方案是近似的。</translation>
+        <source>Picture: not the one without tiles. The plan is approximate.</source>
+        <translation>图像：与不分块的结果不同，此方案是近似的。</translation>
     </message>
     <message>
-        <source>Pixels: those of the untiled decode, by the plan.</source>
-        <translation>像素：按方案与不分块的解码相同。</translation>
+        <source>Picture: the same as without tiles, by construction. A run with --verify checks it.</source>
+        <translation>图像：从构造上与不分块的结果相同。带 --verify 的运行会加以检查。</translation>
     </message>
     <message>
-        <source>Pixels: those of the untiled decode by the plan, but for rounding in %1.</source>
-        <translation>像素：按方案与不分块的解码相同，只差 %1 的舍入。</translation>
+        <source>Picture: the same as without tiles, by construction, except for rounding in %1. A run with --verify checks it.</source>
+        <translation>图像：从构造上与不分块的结果相同，只差 %1 的舍入。带 --verify 的运行会加以检查。</translation>
     </message>
     <message>
         <source>Open a plan, or use one from the Frontier page.</source>
@@ -1226,8 +1258,8 @@ takes %2 and %3 there</source>
         <translation>一个潜变量中的图像数：方案一起或逐个处理，取放得下且较快者。</translation>
     </message>
     <message>
-        <source>&amp;Dtype</source>
-        <translation>数据类型(&amp;D)</translation>
+        <source>Dt&amp;ype</source>
+        <translation>数据类型(&amp;Y)</translation>
     </message>
     <message>
         <source>What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32.</source>
@@ -1250,8 +1282,8 @@ takes %2 and %3 there</source>
         <translation>主机内存(&amp;T)</translation>
     </message>
     <message>
-        <source>Memory of the host for kept tensors, where the device has memory of its own: 8GiB.</source>
-        <translation>设备有独立内存时，主机可用于保留张量的内存：8GiB。</translation>
+        <source>Host memory that kept tensors may use, so that fewer of them are on the GPU: 8GiB.</source>
+        <translation>保留张量可占用的主机内存，使 GPU 上的保留张量更少：8GiB。</translation>
     </message>
     <message>
         <source>Folder for a scratch file</source>
@@ -1282,16 +1314,16 @@ takes %2 and %3 there</source>
         <translation>代价(&amp;C)</translation>
     </message>
     <message>
-        <source>Where the times of layers come from: a profile of this machine that is open, or stated assumptions.</source>
-        <translation>各层时间的来源：已打开的本机剖析，或写明的假定。</translation>
+        <source>Where the times of layers come from. Without an open profile of your machine, the planner assumes the costs of another one.</source>
+        <translation>各层时间的来源。若没有打开本机的剖析，规划器就假定另一台机器的代价。</translation>
     </message>
     <message>
         <source>Choose a folder…</source>
         <translation>选择文件夹…</translation>
     </message>
     <message>
-        <source>stated assumptions</source>
-        <translation>写明的假定</translation>
+        <source>assumed for 2 CPU cores</source>
+        <translation>按 2 个 CPU 核心假定</translation>
     </message>
     <message>
         <source>decodes in %1: the model&apos;s config.json has force_upcast</source>
@@ -1308,6 +1340,26 @@ takes %2 and %3 there</source>
     <message>
         <source>expected a folder that exists</source>
         <translation>需要已存在的文件夹</translation>
+    </message>
+    <message>
+        <source>assumed for an H100 GPU</source>
+        <translation>按 H100 GPU 假定</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>NVIDIA GPU</source>
+        <translation>NVIDIA GPU</translation>
+    </message>
+    <message>
+        <source>&amp;Device</source>
+        <translation>设备(&amp;D)</translation>
+    </message>
+    <message>
+        <source>The device that the plan is for. You can plan for a GPU on a machine without one.</source>
+        <translation>方案所针对的设备。没有 GPU 的机器也可以为 GPU 规划。</translation>
     </message>
 </context>
 <context>
@@ -1360,8 +1412,8 @@ takes %2 and %3 there</source>
         <translation>%1：%2×%3</translation>
     </message>
     <message>
-        <source>&amp;Decode a latent</source>
-        <translation>解码潜变量(&amp;D)</translation>
+        <source>Decode a late&amp;nt</source>
+        <translation>解码潜变量(&amp;N)</translation>
     </message>
     <message>
         <source>Runs headroom-decode: the latent becomes a picture inside the limit.</source>
@@ -1452,8 +1504,8 @@ takes %2 and %3 there</source>
         <translation>先按潜变量的尺寸和此字节数规划。</translation>
     </message>
     <message>
-        <source>Pla&amp;n</source>
-        <translation>方案(&amp;N)</translation>
+        <source>Plan</source>
+        <translation>方案</translation>
     </message>
     <message>
         <source>The plans that are open. The pages Frontier and Plan make some.</source>
@@ -1508,8 +1560,8 @@ takes %2 and %3 there</source>
         <translation>剖析 (*.json)</translation>
     </message>
     <message>
-        <source>as given</source>
-        <translation>按原样</translation>
+        <source>none: the decoder&apos;s own input</source>
+        <translation>无：解码器自己的输入</translation>
     </message>
     <message>
         <source>undo the pipeline&apos;s</source>
@@ -1524,12 +1576,44 @@ takes %2 and %3 there</source>
         <translation>潜变量的缩放(&amp;G)</translation>
     </message>
     <message>
-        <source>A latent as a pipeline hands it on (output_type=&quot;latent&quot;) is scaled: decoded as given, it becomes a wrong picture. The option --latent-scale of headroom-decode.</source>
-        <translation>管线交出的潜变量（output_type=&quot;latent&quot;）经过缩放：按原样解码会得到错误的图像。对应 headroom-decode 的选项 --latent-scale。</translation>
+        <source>Most pipelines output scaled latents (output_type="latent"). Without undoing the scaling, the picture is wrong. The option --latent-scale of headroom-decode.</source>
+        <translation>多数管线输出经过缩放的潜变量（output_type="latent"）。不撤销缩放，图像就是错的。对应 headroom-decode 的选项 --latent-scale。</translation>
     </message>
     <message>
         <source>Latents (*.npy *.safetensors *.pt *.latent)</source>
         <translation>潜变量 (*.npy *.safetensors *.pt *.latent)</translation>
+    </message>
+    <message>
+        <source>Task</source>
+        <translation>任务</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>NVIDIA GPU</source>
+        <translation>NVIDIA GPU</translation>
+    </message>
+    <message>
+        <source>&amp;Device</source>
+        <translation>设备(&amp;D)</translation>
+    </message>
+    <message>
+        <source>The device that runs it. A GPU needs a build of Headroom with CUDA.</source>
+        <translation>运行所用的设备。GPU 需要带 CUDA 的 Headroom 版本。</translation>
+    </message>
+    <message>
+        <source>Compare with the &amp;untiled decode</source>
+        <translation>与不分块的解码比较(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Decodes untiled afterwards, and reports the largest difference. The limit does not apply to that decode. The option --verify of headroom-decode.</source>
+        <translation>随后不分块地再解码一次，并报告最大差异。上限不约束那次解码。对应 headroom-decode 的选项 --verify。</translation>
     </message>
 </context>
 <context>
@@ -1619,6 +1703,26 @@ takes %2 and %3 there</source>
 Written beside it: %1.</source>
         <translation>
 同时写入：%1。</translation>
+    </message>
+    <message>
+        <source>Opens the page that shows the files of this run.</source>
+        <translation>打开显示此次运行文件的页。</translation>
+    </message>
+    <message>
+        <source>Open the picture</source>
+        <translation>打开图像</translation>
+    </message>
+    <message>
+        <source>Opens the output in the desktop&apos;s viewer.</source>
+        <translation>用桌面的查看器打开输出。</translation>
+    </message>
+    <message>
+        <source>Show where the memory went</source>
+        <translation>查看内存去向</translation>
+    </message>
+    <message>
+        <source>Show the layers</source>
+        <translation>查看各层</translation>
     </message>
 </context>
 <context>
