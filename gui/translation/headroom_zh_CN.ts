@@ -550,23 +550,47 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and other memory of the process.</source>
-        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程其他内存的增长。</translation>
+        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程的其他内存。</translation>
     </message>
     <message>
         <source>Limit</source>
         <translation>上限</translation>
     </message>
     <message>
-        <source>The peak that you allow. A decode stops before it would cross the limit.</source>
-        <translation>峰值至多允许多大。上限之下的方案绝不越过它：将要越过的运行会提前停止。</translation>
+        <source>The peak that you allow for one decode. A decode stops before it would cross the limit.</source>
+        <translation>您允许一次解码占用的峰值。解码会在将要越过上限之前停止。</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>The decode as diffusers and ComfyUI run it without tiling: each layer over the whole picture at once. Headroom&apos;s picture equals this one up to rounding.</source>
+        <translation>diffusers 和 ComfyUI 不切块时的解码：每一层一次处理整幅图像。Headroom 的图像与之相同，只有舍入误差。</translation>
+    </message>
+    <message>
+        <source>dtype</source>
+        <translation>dtype</translation>
+    </message>
+    <message>
+        <source>The type of stored numbers: fp32 has 32 bits, bf16 and fp16 have 16 bits.</source>
+        <translation>存储数值的类型：fp32 为 32 位，bf16 和 fp16 为 16 位。</translation>
+    </message>
+    <message>
+        <source>GroupNorm</source>
+        <translation>GroupNorm</translation>
+    </message>
+    <message>
+        <source>A layer that shifts and scales groups of channels by their mean and deviation over the whole picture.</source>
+        <translation>用整幅图像上的均值和标准差对各组通道进行平移和缩放的层。</translation>
     </message>
     <message>
         <source>Plan</source>
         <translation>方案</translation>
     </message>
     <message>
-        <source>How one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
-        <translation>一次解码在上限之下如何运行：分哪些遍，保留哪些张量、放在何处，怎样切块，以及对每一遍的预测。</translation>
+        <source>The way in which one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
+        <translation>一次解码在上限之下的运行方式：分哪些遍，怎样切块，保留哪些张量、放在何处。方案还给出预测的峰值和时间。</translation>
     </message>
     <message>
         <source>Barrier</source>
@@ -577,12 +601,28 @@ takes %2 and %3 there</source>
         <translation>必须看过整幅图像才能继续的运算：GroupNorm 的统计量，注意力的键和值。两个屏障之间，切块得到的数值与不切块时完全相同。</translation>
     </message>
     <message>
+        <source>Cut point</source>
+        <translation>切分点</translation>
+    </message>
+    <message>
+        <source>A tensor between two layers where a pass may end although no barrier requires it. If the pass ends there, the plan keeps the tensor.</source>
+        <translation>两层之间的张量：即使没有屏障要求，一遍也可以在此结束。若在此结束，方案就保留该张量。</translation>
+    </message>
+    <message>
         <source>Pass</source>
         <translation>遍</translation>
     </message>
     <message>
         <source>One sweep of tiles over the picture. It ends at a barrier, at a kept tensor or at the output.</source>
-        <translation>切块扫过整幅图像一次，得到屏障或输出所需的内容。</translation>
+        <translation>切块扫过整幅图像一次，到屏障、保留张量或输出为止。</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步骤</translation>
+    </message>
+    <message>
+        <source>One operation of a pass on one tile, such as a convolution or a norm.</source>
+        <translation>一遍中对一个切块进行的一次运算，例如卷积或归一化。</translation>
     </message>
     <message>
         <source>Tile</source>
@@ -593,20 +633,68 @@ takes %2 and %3 there</source>
         <translation>图像的一部分，一次走完一遍中的所有步骤。</translation>
     </message>
     <message>
+        <source>Band</source>
+        <translation>条带</translation>
+    </message>
+    <message>
+        <source>All tiles of a pass that cover the same rows.</source>
+        <translation>一遍中覆盖相同行的所有切块。</translation>
+    </message>
+    <message>
+        <source>Chunk</source>
+        <translation>帧段</translation>
+    </message>
+    <message>
+        <source>The frames of a tile that the decoder computes together. A tile goes through all of its chunks before the next tile begins.</source>
+        <translation>切块中一起计算的若干帧。一个切块处理完自己的所有帧段，下一个切块才开始。</translation>
+    </message>
+    <message>
         <source>Halo</source>
         <translation>边缘</translation>
     </message>
     <message>
-        <source>The rows and columns around a tile that its convolutions read. Each tile computes them again.</source>
-        <translation>切块周围供卷积读取的行和列：每个切块重新计算，用后丢弃。</translation>
+        <source>The rows and columns around a tile that its convolutions read. Neighbouring tiles compute them again, or carry them.</source>
+        <translation>切块周围供卷积读取的行和列。相邻切块重新计算它们，或者沿用它们。</translation>
+    </message>
+    <message>
+        <source>Carried</source>
+        <translation>沿用</translation>
+    </message>
+    <message>
+        <source>Rows or frames that a tile copies from the tile or chunk before it instead of computing them again.</source>
+        <translation>切块从前一个切块或帧段复制、而不重新计算的行或帧。</translation>
     </message>
     <message>
         <source>Kept tensor</source>
         <translation>保留张量</translation>
     </message>
     <message>
-        <source>A tensor that is stored whole between passes: on the device, in host memory or in a scratch file. Passes compute all other tensors again.</source>
-        <translation>从写入它的一遍到最后读取它的一遍都完整保存的张量：在设备上、主机内存中或暂存文件里。未保留的张量由需要它的每一遍重新计算。</translation>
+        <source>A tensor that the decoder stores whole between passes: on the device, in host memory or in a scratch file. Passes recompute all other tensors when they need them.</source>
+        <translation>各遍之间完整保存的张量：在设备上、主机内存中或暂存文件里。其他张量由需要它们的各遍重新计算。</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Some rows of a kept tensor. The decoder allocates and frees blocks one by one.</source>
+        <translation>保留张量的若干行。解码器逐块分配和释放。</translation>
+    </message>
+    <message>
+        <source>Memory tier</source>
+        <translation>内存层级</translation>
+    </message>
+    <message>
+        <source>A place for kept tensors: the device, host memory or a scratch file.</source>
+        <translation>存放保留张量的地方：设备、主机内存或暂存文件。</translation>
+    </message>
+    <message>
+        <source>Host memory, pinned</source>
+        <translation>主机内存、锁页</translation>
+    </message>
+    <message>
+        <source>The main memory beside a GPU. A GPU copies faster from pinned memory, which the system never moves to a disk.</source>
+        <translation>GPU 之外的主内存。锁页内存不会被系统移到磁盘，GPU 与其之间的复制更快。</translation>
     </message>
     <message>
         <source>Workspace</source>
@@ -622,7 +710,39 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>Memory that the process takes outside of the decode&apos;s own allocations: stacks, compiled kernels, small objects. A plan reserves bytes for it.</source>
-        <translation>不由我们分配的进程增长：栈、编译的内核等零碎。方案为此预留字节。</translation>
+        <translation>进程在解码自身的分配之外占用的内存：栈、编译的内核、小对象。方案为此预留字节。</translation>
+    </message>
+    <message>
+        <source>Resident growth</source>
+        <translation>常驻增长</translation>
+    </message>
+    <message>
+        <source>The main memory by which the process grew during the decode, as Linux counts it.</source>
+        <translation>解码期间进程占用的主内存的增长，由 Linux 统计。</translation>
+    </message>
+    <message>
+        <source>Gaps, slack</source>
+        <translation>空隙、空闲预留</translation>
+    </message>
+    <message>
+        <source>Bytes of a GPU&apos;s reservation that nothing uses at the moment. Gaps are those that a plan leaves between its allocations.</source>
+        <translation>GPU 预留区中此刻无人使用的字节。空隙是方案在各分配之间留下的部分。</translation>
+    </message>
+    <message>
+        <source>Libraries</source>
+        <translation>库</translation>
+    </message>
+    <message>
+        <source>Bytes that libraries take from the GPU&apos;s driver themselves. Only the driver sees them.</source>
+        <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
+    </message>
+    <message>
+        <source>Context and modules</source>
+        <translation>上下文与模块</translation>
+    </message>
+    <message>
+        <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
+        <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
     </message>
     <message>
         <source>Live set</source>
@@ -633,12 +753,36 @@ takes %2 and %3 there</source>
         <translation>某一时刻设备上的全部内容。</translation>
     </message>
     <message>
+        <source>Micro-batch</source>
+        <translation>微批</translation>
+    </message>
+    <message>
+        <source>The pictures of a batch that go through all passes together.</source>
+        <translation>一批中一起走完所有遍的图像。</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>进程序号</translation>
+    </message>
+    <message>
+        <source>One of several processes that decode one picture together. Each rank decodes its own rows.</source>
+        <translation>共同解码一幅图像的多个进程之一。每个进程解码自己的行。</translation>
+    </message>
+    <message>
+        <source>Winograd</source>
+        <translation>Winograd</translation>
+    </message>
+    <message>
+        <source>A way to compute 3x3 convolutions with fewer multiplications. It rounds differently from the direct way.</source>
+        <translation>用较少乘法计算 3x3 卷积的方法。其舍入与直接方法不同。</translation>
+    </message>
+    <message>
         <source>Frontier</source>
         <translation>前沿</translation>
     </message>
     <message>
-        <source>The fastest plan under each limit. It shows what a smaller peak costs in time, and from where on more memory gains nothing.</source>
-        <translation>每个上限下的最快方案：峰值更小要多花多少时间，内存再多到何处便无益。</translation>
+        <source>The fastest plan under each limit. It shows the time that a smaller peak costs, and the limit above which more memory gains nothing.</source>
+        <translation>每个上限下的最快方案：峰值更小要多花多少时间，上限高到何处便无益。</translation>
     </message>
     <message>
         <source>Optimal, bound</source>
@@ -646,23 +790,23 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>A plan is optimal if the search proves that no other plan is faster. Otherwise the bound says how much faster another plan could be at most.</source>
-        <translation>若已证明方案空间中没有更快的，方案即为最优；否则界说明至多还能快多少。</translation>
+        <translation>若搜索证明没有更快的方案，该方案即为最优；否则界说明其他方案至多还能快多少。</translation>
+    </message>
+    <message>
+        <source>Assumed costs</source>
+        <translation>假定代价</translation>
+    </message>
+    <message>
+        <source>The speed that the planner assumes without a profile: two CPU cores with AVX-512, or an H100. Times on another machine can be off by a factor of 2 to 3.</source>
+        <translation>没有剖析时规划器假定的速度：两个支持 AVX-512 的 CPU 核，或一块 H100。在其他机器上，时间可能相差 2 到 3 倍。</translation>
     </message>
     <message>
         <source>Profile, latency table</source>
         <translation>剖析、时延表</translation>
     </message>
     <message>
-        <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile. Without a profile, the planner assumes times, and says so.</source>
-        <translation>各层在本机上的代价。时延表给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
-    </message>
-    <message>
-        <source>Untiled</source>
-        <translation>不切块</translation>
-    </message>
-    <message>
-        <source>The decode as diffusers runs it: each layer over the whole picture at once. Headroom&apos;s plans give its pixels.</source>
-        <translation>原样解码：每一层一次处理整幅图像。Headroom 的方案得到与之相同的像素。</translation>
+        <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile.</source>
+        <translation>各层在本机上测得的时间。时延表给出某类调用在任意切块下的时间。</translation>
     </message>
     <message>
         <source>GiB, MiB, KiB</source>
@@ -699,30 +843,6 @@ takes %2 and %3 there</source>
     <message>
         <source>About Headroom</source>
         <translation>关于 Headroom</translation>
-    </message>
-    <message>
-        <source>Slack</source>
-        <translation>空闲预留</translation>
-    </message>
-    <message>
-        <source>Bytes of a GPU&apos;s reservation that nothing uses at the moment.</source>
-        <translation>为解码预留而此刻空闲的 GPU 字节。在方案中：预留区内各内容之间的空隙。</translation>
-    </message>
-    <message>
-        <source>Libraries</source>
-        <translation>库</translation>
-    </message>
-    <message>
-        <source>Bytes that libraries take from the GPU&apos;s driver themselves. Only the driver sees them.</source>
-        <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
-    </message>
-    <message>
-        <source>Context and modules</source>
-        <translation>上下文与模块</translation>
-    </message>
-    <message>
-        <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
-        <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
     </message>
 </context>
 <context>
