@@ -4,10 +4,12 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTest>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_guess_box.h"
+#include "gui/view/limit_field.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/request_form.h"
@@ -174,7 +176,8 @@ TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line i
   workspace.open({kSnapshot});
   wait_until_idle(window);
   CHECK(window.currentPage()->key() == "history");
-  // Nobody has chosen a decoder.
+  // Nobody has chosen a decoder, also not once the forms have read their fields.
+  QTest::qWait(2 * kTypingMilliseconds);
   CHECK(window.currentPage()->findChild<QLabel*>("need")->text() ==
         "Choose the decoder and the size of the picture.");
   const test::Scratch scratch;
