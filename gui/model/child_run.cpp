@@ -212,7 +212,8 @@ QString ChildRun::withoutProgram(const QString& message) const {
 QString ChildRun::latentNote() const {
   for (const QString& message : messages_) {
     const QString words = withoutProgram(message);
-    if (words.startsWith(QLatin1String("latent")) || words.startsWith(QLatin1String("warning: this latent")))
+    const bool warns = words.startsWith(QLatin1String("warning: "));
+    if (words.startsWith(QLatin1String("latent")) || (warns && words.contains(QLatin1String("this latent"))))
       return words;
   }
   return {};
@@ -255,8 +256,12 @@ QString ChildRun::report() const {
                 "them; \"Use this plan\" there brings the plan here. On the command line, add the option to "
                 "headroom-decode.");
   }
+  if (code_ == kDeviceFailure && (words.startsWith(QLatin1String("built without CUDA")) ||
+                                  words.startsWith(QLatin1String("cannot use CUDA"))))
+    words += QLatin1Char('\n') +
+             tr("Choose the device CPU, or a build of Headroom with CUDA on a machine with an NVIDIA GPU.");
   return words.isEmpty() ? tr("%1 (exit code %2).").arg(meaning).arg(code_)
-                         : tr("%1 (exit code %2): %3").arg(meaning).arg(code_).arg(words);
+                         : tr("%1: %2").arg(meaning, words);
 }
 
 }  // namespace headroom::gui

@@ -5,6 +5,7 @@
 
 #include "gui/model/found_plans.h"
 #include "gui/model/workspace.h"
+#include "planner/explain/untiled_peak.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::gui {
@@ -35,6 +36,7 @@ class Groundwork {
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Blocks for up to a second and cannot be cancelled.
   planner::SmallestLimit smallest() const;
+  planner::UntiledPeak untiled() const { return untiled_peak(model_, question_.request, costs_); }
   /// Builds the plan of a search that found one. The document has no file yet. Null if no layout within the
   /// limit was found. Throws InputError if the profile does not cover the plan's tile sizes.
   reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,

@@ -187,7 +187,7 @@ void Replanner::askFrontier(const PlanningQuestion& question, int points) {
   frontier_.start(
       [this, question, most, ground = frontier_ground_, found = foundOf(question)](const Job::Turn& turn) {
         const Groundwork& of = ground->of(question, found);
-        FoundFrontier told{question, {}, false, {}};
+        FoundFrontier told{question, {}, false, {}, of.untiled()};
         Clock::time_point reported{};
         while (turn.goOn() && add_point(of, most)) {
           if (Clock::now() - reported < kBetweenFrontiers) continue;

@@ -8,6 +8,7 @@
 #include "gui/model/found_plans.h"
 #include "gui/model/job.h"
 #include "gui/model/workspace.h"
+#include "planner/explain/untiled_peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/frontier.h"
 #include "reports/figures/peak.h"
@@ -33,6 +34,7 @@ struct FoundFrontier {
   std::vector<planner::FrontierPoint> points;  ///< largest peak first
   bool complete = false;
   QString failure;  ///< empty, or why it could not be planned at all
+  planner::UntiledPeak untiled{};
 };
 
 /// Plans in its own threads, for the newest question only. Older questions that wait are dropped, and so are

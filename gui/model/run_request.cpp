@@ -156,14 +156,17 @@ QStringList arguments_of(const RunRequest& request, const RunFiles& files) {
       add("--plan", request.plan);
     } else {
       add("--limit", request.limit);
+      add("--device", request.device);
     }
     add("--latent", request.latent);
     add("--latent-scale", request.latent_scale);
     add("--stats", files.stats);
     add("--trace", files.trace);
     add("--preview", files.preview);
+    if (request.verify) words << QStringLiteral("--verify");
   } else {
     add("--sizes", request.sizes);
+    add("--device", request.device);
   }
   add("--output", request.output);
   return words;

@@ -8,7 +8,7 @@
 namespace headroom::gui {
 
 /// Inputs of a run, in the order of the form.
-enum class RunField { model, weights, seed, latent, latent_scale, plan, limit, sizes, output };
+enum class RunField { model, weights, seed, latent, latent_scale, plan, limit, device, sizes, output };
 
 struct RunProblem {
   RunField field;
@@ -27,13 +27,15 @@ struct RunRequest {
   QString weights;                     ///< folder; empty: the model's own weights
   QString seed = QStringLiteral("0");  ///< of random weights
   QString latent;
-  QString latent_scale;  ///< value of --latent-scale; empty: no scaling, and the program warns
+  QString latent_scale;  ///< value of --latent-scale
   bool by_plan = true;   ///< true: run a plan from a file; false: plan for a limit first
   QString plan;          ///< its file
   QString limit;
-  QString sizes;  ///< sizes to measure: 512x512,1024x1024
+  QString device;  ///< value of --device; a plan from a file has its own
+  QString sizes;   ///< sizes to measure: 512x512,1024x1024
   QString output;
   bool record_trace = true;
+  bool verify = false;  ///< true: also decode untiled, and compare
 };
 
 /// Files that a run writes beside its output.

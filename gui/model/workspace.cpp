@@ -188,6 +188,8 @@ PlanningQuestion Workspace::questionOf(const reports::DocumentPtr& document) con
 
 void Workspace::ask(const PlanningQuestion& question) {
   question_ = question;
+  const auto* profile = question.profile == nullptr ? nullptr : question.profile->as<profiler::Profile>();
+  if (profile != nullptr && profile->device_kind != question.request.device) question_.profile = nullptr;
   Q_EMIT questionChanged();
 }
 

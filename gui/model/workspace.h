@@ -70,6 +70,7 @@ class Workspace : public QObject {
   void choose(const headroom::reports::DocumentPtr& document);
   void showBeside(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);
+  /// Makes a question the current one. Drops a profile of another kind of device.
   void ask(const headroom::gui::PlanningQuestion& question);
 
  Q_SIGNALS:

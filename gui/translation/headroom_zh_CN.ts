@@ -23,13 +23,13 @@
         <source>Asks what Headroom would need for it</source>
         <translation>询问 Headroom 解码它需要多少内存</translation>
     </message>
+    <message>
+        <source>No decoder was recognised in this recording.</source>
+        <translation>未能在此记录中识别出解码器。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::AnswerPanel</name>
-    <message>
-        <source>%1: %2</source>
-        <translation>%1：%2</translation>
-    </message>
     <message>
         <source>%1 throughout</source>
         <translation>%1，始终驻留</translation>
@@ -73,12 +73,12 @@ takes %2 and %3 there</source>
         <translation>按代价预测的整个解码时间。</translation>
     </message>
     <message>
-        <source>Proof</source>
-        <translation>证明</translation>
+        <source>Optimality</source>
+        <translation>最优性</translation>
     </message>
     <message>
-        <source>Whether a faster plan under this limit can exist among all that are searched.</source>
-        <translation>在所搜索的全部方案中，此上限下是否可能有更快的。</translation>
+        <source>How much faster another plan under this limit can be at most. Optimal: no plan is faster.</source>
+        <translation>此上限下其他方案至多能快多少。最优：没有更快的方案。</translation>
     </message>
     <message>
         <source>Passes</source>
@@ -97,11 +97,11 @@ takes %2 and %3 there</source>
         <translation>设备上的参数。</translation>
     </message>
     <message>
-        <source>Decided by</source>
-        <translation>决定者</translation>
+        <source>Peak is at</source>
+        <translation>峰值位于</translation>
     </message>
     <message>
-        <source>What runs at the peak.</source>
+        <source>The step that runs at the peak.</source>
         <translation>峰值时正在运行的步骤。</translation>
     </message>
     <message>
@@ -129,8 +129,8 @@ takes %2 and %3 there</source>
         <translation>%1，上限 %2</translation>
     </message>
     <message>
-        <source>%1 by assumed costs</source>
-        <translation>%1，按假定代价</translation>
+        <source>about %1, %2</source>
+        <translation>约 %1，%2</translation>
     </message>
     <message>
         <source>%1 by the profile</source>
@@ -167,6 +167,26 @@ takes %2 and %3 there</source>
     <message>
         <source>Us&amp;e the smallest limit, %1</source>
         <translation>使用最小上限 %1(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不分块</translation>
+    </message>
+    <message>
+        <source>The peak of the decode without tiles, and this plan&apos;s share of it.</source>
+        <translation>不分块解码的峰值，以及此方案占它的比例。</translation>
+    </message>
+    <message>
+        <source>%1 by diffusers, this plan takes %2</source>
+        <translation>diffusers 为 %1，此方案占其 %2</translation>
+    </message>
+    <message>
+        <source>about %1, this plan takes %2</source>
+        <translation>约 %1，此方案占其 %2</translation>
+    </message>
+    <message>
+        <source>Pass %1</source>
+        <translation>遍：%1</translation>
     </message>
 </context>
 <context>
@@ -262,8 +282,12 @@ takes %2 and %3 there</source>
         <translation>%1（退出码 %2）。</translation>
     </message>
     <message>
-        <source>%1 (exit code %2): %3</source>
-        <translation>%1（退出码 %2）：%3</translation>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>Choose the device CPU, or a build of Headroom with CUDA on a machine with an NVIDIA GPU.</source>
+        <translation>请把设备选为 CPU，或在有 NVIDIA GPU 的机器上使用带 CUDA 的 Headroom 版本。</translation>
     </message>
 </context>
 <context>
@@ -509,6 +533,14 @@ takes %2 and %3 there</source>
         <source>Frontier</source>
         <translation>前沿</translation>
     </message>
+    <message>
+        <source>untiled %1</source>
+        <translation>不分块 %1</translation>
+    </message>
+    <message>
+        <source>untiled, about %1</source>
+        <translation>不分块约 %1</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::Glossary</name>
@@ -518,23 +550,47 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>The largest number of bytes in use at one time: weights, kept tensors, tiles, workspace and other memory of the process.</source>
-        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程其他内存的增长。</translation>
+        <translation>同一时刻占用字节数的最大值：权重、保留张量、切块、工作区以及进程的其他内存。</translation>
     </message>
     <message>
         <source>Limit</source>
         <translation>上限</translation>
     </message>
     <message>
-        <source>The peak that you allow. A decode stops before it would cross the limit.</source>
-        <translation>峰值至多允许多大。上限之下的方案绝不越过它：将要越过的运行会提前停止。</translation>
+        <source>The peak that you allow for one decode. A decode stops before it would cross the limit.</source>
+        <translation>您允许一次解码占用的峰值。解码会在将要越过上限之前停止。</translation>
+    </message>
+    <message>
+        <source>Untiled</source>
+        <translation>不切块</translation>
+    </message>
+    <message>
+        <source>The decode as diffusers and ComfyUI run it without tiling: each layer over the whole picture at once. Headroom&apos;s picture equals this one up to rounding.</source>
+        <translation>diffusers 和 ComfyUI 不切块时的解码：每一层一次处理整幅图像。Headroom 的图像与之相同，只有舍入误差。</translation>
+    </message>
+    <message>
+        <source>dtype</source>
+        <translation>dtype</translation>
+    </message>
+    <message>
+        <source>The type of stored numbers: fp32 has 32 bits, bf16 and fp16 have 16 bits.</source>
+        <translation>存储数值的类型：fp32 为 32 位，bf16 和 fp16 为 16 位。</translation>
+    </message>
+    <message>
+        <source>GroupNorm</source>
+        <translation>GroupNorm</translation>
+    </message>
+    <message>
+        <source>A layer that shifts and scales groups of channels by their mean and deviation over the whole picture.</source>
+        <translation>用整幅图像上的均值和标准差对各组通道进行平移和缩放的层。</translation>
     </message>
     <message>
         <source>Plan</source>
         <translation>方案</translation>
     </message>
     <message>
-        <source>How one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
-        <translation>一次解码在上限之下如何运行：分哪些遍，保留哪些张量、放在何处，怎样切块，以及对每一遍的预测。</translation>
+        <source>The way in which one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
+        <translation>一次解码在上限之下的运行方式：分哪些遍，怎样切块，保留哪些张量、放在何处。方案还给出预测的峰值和时间。</translation>
     </message>
     <message>
         <source>Barrier</source>
@@ -545,12 +601,28 @@ takes %2 and %3 there</source>
         <translation>必须看过整幅图像才能继续的运算：GroupNorm 的统计量，注意力的键和值。两个屏障之间，切块得到的数值与不切块时完全相同。</translation>
     </message>
     <message>
+        <source>Cut point</source>
+        <translation>切分点</translation>
+    </message>
+    <message>
+        <source>A tensor between two layers where a pass may end although no barrier requires it. If the pass ends there, the plan keeps the tensor.</source>
+        <translation>两层之间的张量：即使没有屏障要求，一遍也可以在此结束。若在此结束，方案就保留该张量。</translation>
+    </message>
+    <message>
         <source>Pass</source>
         <translation>遍</translation>
     </message>
     <message>
         <source>One sweep of tiles over the picture. It ends at a barrier, at a kept tensor or at the output.</source>
-        <translation>切块扫过整幅图像一次，得到屏障或输出所需的内容。</translation>
+        <translation>切块扫过整幅图像一次，到屏障、保留张量或输出为止。</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步骤</translation>
+    </message>
+    <message>
+        <source>One operation of a pass on one tile, such as a convolution or a norm.</source>
+        <translation>一遍中对一个切块进行的一次运算，例如卷积或归一化。</translation>
     </message>
     <message>
         <source>Tile</source>
@@ -561,20 +633,68 @@ takes %2 and %3 there</source>
         <translation>图像的一部分，一次走完一遍中的所有步骤。</translation>
     </message>
     <message>
+        <source>Band</source>
+        <translation>条带</translation>
+    </message>
+    <message>
+        <source>All tiles of a pass that cover the same rows.</source>
+        <translation>一遍中覆盖相同行的所有切块。</translation>
+    </message>
+    <message>
+        <source>Chunk</source>
+        <translation>帧段</translation>
+    </message>
+    <message>
+        <source>The frames of a tile that the decoder computes together. A tile goes through all of its chunks before the next tile begins.</source>
+        <translation>切块中一起计算的若干帧。一个切块处理完自己的所有帧段，下一个切块才开始。</translation>
+    </message>
+    <message>
         <source>Halo</source>
         <translation>边缘</translation>
     </message>
     <message>
-        <source>The rows and columns around a tile that its convolutions read. Each tile computes them again.</source>
-        <translation>切块周围供卷积读取的行和列：每个切块重新计算，用后丢弃。</translation>
+        <source>The rows and columns around a tile that its convolutions read. Neighbouring tiles compute them again, or carry them.</source>
+        <translation>切块周围供卷积读取的行和列。相邻切块重新计算它们，或者沿用它们。</translation>
+    </message>
+    <message>
+        <source>Carried</source>
+        <translation>沿用</translation>
+    </message>
+    <message>
+        <source>Rows or frames that a tile copies from the tile or chunk before it instead of computing them again.</source>
+        <translation>切块从前一个切块或帧段复制、而不重新计算的行或帧。</translation>
     </message>
     <message>
         <source>Kept tensor</source>
         <translation>保留张量</translation>
     </message>
     <message>
-        <source>A tensor that is stored whole between passes: on the device, in host memory or in a scratch file. Passes compute all other tensors again.</source>
-        <translation>从写入它的一遍到最后读取它的一遍都完整保存的张量：在设备上、主机内存中或暂存文件里。未保留的张量由需要它的每一遍重新计算。</translation>
+        <source>A tensor that the decoder stores whole between passes: on the device, in host memory or in a scratch file. Passes recompute all other tensors when they need them.</source>
+        <translation>各遍之间完整保存的张量：在设备上、主机内存中或暂存文件里。其他张量由需要它们的各遍重新计算。</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Some rows of a kept tensor. The decoder allocates and frees blocks one by one.</source>
+        <translation>保留张量的若干行。解码器逐块分配和释放。</translation>
+    </message>
+    <message>
+        <source>Memory tier</source>
+        <translation>内存层级</translation>
+    </message>
+    <message>
+        <source>A place for kept tensors: the device, host memory or a scratch file.</source>
+        <translation>存放保留张量的地方：设备、主机内存或暂存文件。</translation>
+    </message>
+    <message>
+        <source>Host memory, pinned</source>
+        <translation>主机内存、锁页</translation>
+    </message>
+    <message>
+        <source>The main memory beside a GPU. A GPU copies faster from pinned memory, which the system never moves to a disk.</source>
+        <translation>GPU 之外的主内存。锁页内存不会被系统移到磁盘，GPU 与其之间的复制更快。</translation>
     </message>
     <message>
         <source>Workspace</source>
@@ -590,7 +710,39 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>Memory that the process takes outside of the decode&apos;s own allocations: stacks, compiled kernels, small objects. A plan reserves bytes for it.</source>
-        <translation>不由我们分配的进程增长：栈、编译的内核等零碎。方案为此预留字节。</translation>
+        <translation>进程在解码自身的分配之外占用的内存：栈、编译的内核、小对象。方案为此预留字节。</translation>
+    </message>
+    <message>
+        <source>Resident growth</source>
+        <translation>常驻增长</translation>
+    </message>
+    <message>
+        <source>The main memory by which the process grew during the decode, as Linux counts it.</source>
+        <translation>解码期间进程占用的主内存的增长，由 Linux 统计。</translation>
+    </message>
+    <message>
+        <source>Gaps, slack</source>
+        <translation>空隙、空闲预留</translation>
+    </message>
+    <message>
+        <source>Bytes of a GPU&apos;s reservation that nothing uses at the moment. Gaps are those that a plan leaves between its allocations.</source>
+        <translation>GPU 预留区中此刻无人使用的字节。空隙是方案在各分配之间留下的部分。</translation>
+    </message>
+    <message>
+        <source>Libraries</source>
+        <translation>库</translation>
+    </message>
+    <message>
+        <source>Bytes that libraries take from the GPU&apos;s driver themselves. Only the driver sees them.</source>
+        <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
+    </message>
+    <message>
+        <source>Context and modules</source>
+        <translation>上下文与模块</translation>
+    </message>
+    <message>
+        <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
+        <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
     </message>
     <message>
         <source>Live set</source>
@@ -601,12 +753,36 @@ takes %2 and %3 there</source>
         <translation>某一时刻设备上的全部内容。</translation>
     </message>
     <message>
+        <source>Micro-batch</source>
+        <translation>微批</translation>
+    </message>
+    <message>
+        <source>The pictures of a batch that go through all passes together.</source>
+        <translation>一批中一起走完所有遍的图像。</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>进程序号</translation>
+    </message>
+    <message>
+        <source>One of several processes that decode one picture together. Each rank decodes its own rows.</source>
+        <translation>共同解码一幅图像的多个进程之一。每个进程解码自己的行。</translation>
+    </message>
+    <message>
+        <source>Winograd</source>
+        <translation>Winograd</translation>
+    </message>
+    <message>
+        <source>A way to compute 3x3 convolutions with fewer multiplications. It rounds differently from the direct way.</source>
+        <translation>用较少乘法计算 3x3 卷积的方法。其舍入与直接方法不同。</translation>
+    </message>
+    <message>
         <source>Frontier</source>
         <translation>前沿</translation>
     </message>
     <message>
-        <source>The fastest plan under each limit. It shows what a smaller peak costs in time, and from where on more memory gains nothing.</source>
-        <translation>每个上限下的最快方案：峰值更小要多花多少时间，内存再多到何处便无益。</translation>
+        <source>The fastest plan under each limit. It shows the time that a smaller peak costs, and the limit above which more memory gains nothing.</source>
+        <translation>每个上限下的最快方案：峰值更小要多花多少时间，上限高到何处便无益。</translation>
     </message>
     <message>
         <source>Optimal, bound</source>
@@ -614,23 +790,23 @@ takes %2 and %3 there</source>
     </message>
     <message>
         <source>A plan is optimal if the search proves that no other plan is faster. Otherwise the bound says how much faster another plan could be at most.</source>
-        <translation>若已证明方案空间中没有更快的，方案即为最优；否则界说明至多还能快多少。</translation>
+        <translation>若搜索证明没有更快的方案，该方案即为最优；否则界说明其他方案至多还能快多少。</translation>
+    </message>
+    <message>
+        <source>Assumed costs</source>
+        <translation>假定代价</translation>
+    </message>
+    <message>
+        <source>The speed that the planner assumes without a profile: two CPU cores with AVX-512, or an H100. Times on another machine can be off by a factor of 2 to 3.</source>
+        <translation>没有剖析时规划器假定的速度：两个支持 AVX-512 的 CPU 核，或一块 H100。在其他机器上，时间可能相差 2 到 3 倍。</translation>
     </message>
     <message>
         <source>Profile, latency table</source>
         <translation>剖析、时延表</translation>
     </message>
     <message>
-        <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile. Without a profile, the planner assumes times, and says so.</source>
-        <translation>各层在本机上的代价。时延表给出某类调用在任意切块下的时间。没有剖析时，规划器使用写明的假定并加以说明。</translation>
-    </message>
-    <message>
-        <source>Untiled</source>
-        <translation>不切块</translation>
-    </message>
-    <message>
-        <source>The decode as diffusers runs it: each layer over the whole picture at once. Headroom&apos;s plans give its pixels.</source>
-        <translation>原样解码：每一层一次处理整幅图像。Headroom 的方案得到与之相同的像素。</translation>
+        <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile.</source>
+        <translation>各层在本机上测得的时间。时延表给出某类调用在任意切块下的时间。</translation>
     </message>
     <message>
         <source>GiB, MiB, KiB</source>
@@ -667,30 +843,6 @@ takes %2 and %3 there</source>
     <message>
         <source>About Headroom</source>
         <translation>关于 Headroom</translation>
-    </message>
-    <message>
-        <source>Slack</source>
-        <translation>空闲预留</translation>
-    </message>
-    <message>
-        <source>Bytes of a GPU&apos;s reservation that nothing uses at the moment.</source>
-        <translation>为解码预留而此刻空闲的 GPU 字节。在方案中：预留区内各内容之间的空隙。</translation>
-    </message>
-    <message>
-        <source>Libraries</source>
-        <translation>库</translation>
-    </message>
-    <message>
-        <source>Bytes that libraries take from the GPU&apos;s driver themselves. Only the driver sees them.</source>
-        <translation>库自行向 GPU 驱动申请的字节，只有驱动能看到。</translation>
-    </message>
-    <message>
-        <source>Context and modules</source>
-        <translation>上下文与模块</translation>
-    </message>
-    <message>
-        <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
-        <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
     </message>
 </context>
 <context>
@@ -1131,24 +1283,24 @@ takes %2 and %3 there</source>
         <translation>对照 %1：%2</translation>
     </message>
     <message>
-        <source>Pixels: compared with the untiled decode; they differ by %1 of the largest value at most.</source>
-        <translation>像素：已与不分块的解码比较，差异至多为最大值的 %1。</translation>
+        <source>Picture: compared with the untiled decode. Values differ by at most %1 of the largest value.</source>
+        <translation>图像：已与不分块的解码比较，数值之差至多为最大值的 %1。</translation>
     </message>
     <message>
-        <source>Pixels: compared with another plan&apos;s decode; they differ by %1 of the largest value at most.</source>
-        <translation>像素：已与另一方案的解码比较，差异至多为最大值的 %1。</translation>
+        <source>Picture: compared with another plan&apos;s decode. Values differ by at most %1 of the largest value.</source>
+        <translation>图像：已与另一方案的解码比较，数值之差至多为最大值的 %1。</translation>
     </message>
     <message>
-        <source>Pixels: not those of the untiled decode; the plan is approximate.</source>
-        <translation>像素：与不分块的解码不同，此方案是近似的。</translation>
+        <source>Picture: not the one without tiles. The plan is approximate.</source>
+        <translation>图像：与不分块的结果不同，此方案是近似的。</translation>
     </message>
     <message>
-        <source>Pixels: those of the untiled decode, by the plan.</source>
-        <translation>像素：按方案与不分块的解码相同。</translation>
+        <source>Picture: the same as without tiles, by construction. A run with --verify checks it.</source>
+        <translation>图像：从构造上与不分块的结果相同。带 --verify 的运行会加以检查。</translation>
     </message>
     <message>
-        <source>Pixels: those of the untiled decode by the plan, but for rounding in %1.</source>
-        <translation>像素：按方案与不分块的解码相同，只差 %1 的舍入。</translation>
+        <source>Picture: the same as without tiles, by construction, except for rounding in %1. A run with --verify checks it.</source>
+        <translation>图像：从构造上与不分块的结果相同，只差 %1 的舍入。带 --verify 的运行会加以检查。</translation>
     </message>
     <message>
         <source>Open a plan, or use one from the Frontier page.</source>
@@ -1226,8 +1378,8 @@ takes %2 and %3 there</source>
         <translation>一个潜变量中的图像数：方案一起或逐个处理，取放得下且较快者。</translation>
     </message>
     <message>
-        <source>&amp;Dtype</source>
-        <translation>数据类型(&amp;D)</translation>
+        <source>Dt&amp;ype</source>
+        <translation>数据类型(&amp;Y)</translation>
     </message>
     <message>
         <source>What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32.</source>
@@ -1250,8 +1402,8 @@ takes %2 and %3 there</source>
         <translation>主机内存(&amp;T)</translation>
     </message>
     <message>
-        <source>Memory of the host for kept tensors, where the device has memory of its own: 8GiB.</source>
-        <translation>设备有独立内存时，主机可用于保留张量的内存：8GiB。</translation>
+        <source>Host memory that kept tensors may use, so that fewer of them are on the GPU: 8GiB.</source>
+        <translation>保留张量可占用的主机内存，使 GPU 上的保留张量更少：8GiB。</translation>
     </message>
     <message>
         <source>Folder for a scratch file</source>
@@ -1282,16 +1434,16 @@ takes %2 and %3 there</source>
         <translation>代价(&amp;C)</translation>
     </message>
     <message>
-        <source>Where the times of layers come from: a profile of this machine that is open, or stated assumptions.</source>
-        <translation>各层时间的来源：已打开的本机剖析，或写明的假定。</translation>
+        <source>Where the times of layers come from. Without an open profile of your machine, the planner assumes the costs of another one.</source>
+        <translation>各层时间的来源。若没有打开本机的剖析，规划器就假定另一台机器的代价。</translation>
     </message>
     <message>
         <source>Choose a folder…</source>
         <translation>选择文件夹…</translation>
     </message>
     <message>
-        <source>stated assumptions</source>
-        <translation>写明的假定</translation>
+        <source>assumed for 2 CPU cores</source>
+        <translation>按 2 个 CPU 核心假定</translation>
     </message>
     <message>
         <source>decodes in %1: the model&apos;s config.json has force_upcast</source>
@@ -1308,6 +1460,26 @@ takes %2 and %3 there</source>
     <message>
         <source>expected a folder that exists</source>
         <translation>需要已存在的文件夹</translation>
+    </message>
+    <message>
+        <source>assumed for an H100 GPU</source>
+        <translation>按 H100 GPU 假定</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>NVIDIA GPU</source>
+        <translation>NVIDIA GPU</translation>
+    </message>
+    <message>
+        <source>&amp;Device</source>
+        <translation>设备(&amp;D)</translation>
+    </message>
+    <message>
+        <source>The device that the plan is for. You can plan for a GPU on a machine without one.</source>
+        <translation>方案所针对的设备。没有 GPU 的机器也可以为 GPU 规划。</translation>
     </message>
 </context>
 <context>
@@ -1360,8 +1532,8 @@ takes %2 and %3 there</source>
         <translation>%1：%2×%3</translation>
     </message>
     <message>
-        <source>&amp;Decode a latent</source>
-        <translation>解码潜变量(&amp;D)</translation>
+        <source>Decode a late&amp;nt</source>
+        <translation>解码潜变量(&amp;N)</translation>
     </message>
     <message>
         <source>Runs headroom-decode: the latent becomes a picture inside the limit.</source>
@@ -1452,8 +1624,8 @@ takes %2 and %3 there</source>
         <translation>先按潜变量的尺寸和此字节数规划。</translation>
     </message>
     <message>
-        <source>Pla&amp;n</source>
-        <translation>方案(&amp;N)</translation>
+        <source>Plan</source>
+        <translation>方案</translation>
     </message>
     <message>
         <source>The plans that are open. The pages Frontier and Plan make some.</source>
@@ -1508,8 +1680,8 @@ takes %2 and %3 there</source>
         <translation>剖析 (*.json)</translation>
     </message>
     <message>
-        <source>as given</source>
-        <translation>按原样</translation>
+        <source>none: the decoder&apos;s own input</source>
+        <translation>无：解码器自己的输入</translation>
     </message>
     <message>
         <source>undo the pipeline&apos;s</source>
@@ -1524,12 +1696,44 @@ takes %2 and %3 there</source>
         <translation>潜变量的缩放(&amp;G)</translation>
     </message>
     <message>
-        <source>A latent as a pipeline hands it on (output_type=&quot;latent&quot;) is scaled: decoded as given, it becomes a wrong picture. The option --latent-scale of headroom-decode.</source>
-        <translation>管线交出的潜变量（output_type=&quot;latent&quot;）经过缩放：按原样解码会得到错误的图像。对应 headroom-decode 的选项 --latent-scale。</translation>
+        <source>Most pipelines output scaled latents (output_type="latent"). Without undoing the scaling, the picture is wrong. The option --latent-scale of headroom-decode.</source>
+        <translation>多数管线输出经过缩放的潜变量（output_type="latent"）。不撤销缩放，图像就是错的。对应 headroom-decode 的选项 --latent-scale。</translation>
     </message>
     <message>
         <source>Latents (*.npy *.safetensors *.pt *.latent)</source>
         <translation>潜变量 (*.npy *.safetensors *.pt *.latent)</translation>
+    </message>
+    <message>
+        <source>Task</source>
+        <translation>任务</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>NVIDIA GPU</source>
+        <translation>NVIDIA GPU</translation>
+    </message>
+    <message>
+        <source>&amp;Device</source>
+        <translation>设备(&amp;D)</translation>
+    </message>
+    <message>
+        <source>The device that runs it. A GPU needs a build of Headroom with CUDA.</source>
+        <translation>运行所用的设备。GPU 需要带 CUDA 的 Headroom 版本。</translation>
+    </message>
+    <message>
+        <source>Compare with the &amp;untiled decode</source>
+        <translation>与不分块的解码比较(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Decodes untiled afterwards, and reports the largest difference. The limit does not apply to that decode. The option --verify of headroom-decode.</source>
+        <translation>随后不分块地再解码一次，并报告最大差异。上限不约束那次解码。对应 headroom-decode 的选项 --verify。</translation>
     </message>
 </context>
 <context>
@@ -1619,6 +1823,26 @@ takes %2 and %3 there</source>
 Written beside it: %1.</source>
         <translation>
 同时写入：%1。</translation>
+    </message>
+    <message>
+        <source>Opens the page that shows the files of this run.</source>
+        <translation>打开显示此次运行文件的页。</translation>
+    </message>
+    <message>
+        <source>Open the picture</source>
+        <translation>打开图像</translation>
+    </message>
+    <message>
+        <source>Opens the output in the desktop&apos;s viewer.</source>
+        <translation>用桌面的查看器打开输出。</translation>
+    </message>
+    <message>
+        <source>Show where the memory went</source>
+        <translation>查看内存去向</translation>
+    </message>
+    <message>
+        <source>Show the layers</source>
+        <translation>查看各层</translation>
     </message>
 </context>
 <context>

@@ -14,6 +14,7 @@
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
+#include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/explain.h"
 
@@ -96,13 +97,16 @@ QWidget* AnswerPanel::buildPlan() {
   facts_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   column->addLayout(facts_);
   peak_ = fact(tr("Peak"), "peak", tr("The most device bytes at any moment, of every kind."));
+  untiled_ = fact(tr("Untiled"), "untiled",
+                  tr("The peak of the decode without tiles, and this plan's share of it."));
   time_ = fact(tr("Time"), "time", tr("Of the whole decode, as the costs predict it."));
-  proof_ = fact(tr("Proof"), "proof",
-                tr("Whether a faster plan under this limit can exist among all that are searched."));
+  proof_ =
+      fact(tr("Optimality"), "proof",
+           tr("How much faster another plan under this limit can be at most. Optimal: no plan is faster."));
   passes_ = fact(tr("Passes"), "passes",
                  tr("Sweeps over the picture, tile by tile; each ends where all of a tensor is needed."));
   weights_ = fact(tr("Weights"), "weights-held", tr("Parameters on the device."));
-  decided_ = fact(tr("Decided by"), "decided", tr("What runs at the peak."));
+  decided_ = fact(tr("Peak is at"), "decided", tr("The step that runs at the peak."));
   auto* heading = new PlainLabel(tr("On the device at the peak"), page);
   column->addWidget(heading);
   live_ = new TableView(page);
@@ -166,6 +170,15 @@ void AnswerPanel::showWords(const QString& words) {
   setCurrentIndex(0);
 }
 
+void AnswerPanel::showUntiled(const planner::UntiledPeak& untiled, int64_t planned_bytes) {
+  facts_->setRowVisible(untiled_, untiled.bytes > 0);
+  if (untiled.bytes <= 0) return;
+  const QString share = figure_text(reports::Unit::share, double(planned_bytes) / double(untiled.bytes));
+  untiled_->setText(
+      (untiled.by_diffusers ? tr("%1 by diffusers, this plan takes %2") : tr("about %1, this plan takes %2"))
+          .arg(bytes(untiled.bytes), share));
+}
+
 void AnswerPanel::showAnswer(const Answer& answer) {
   if (answer.plan != nullptr) return showPlan(answer);
   if (answer.why_not) return showWhyNot(*answer.why_not);
@@ -175,9 +188,9 @@ void AnswerPanel::showAnswer(const Answer& answer) {
 void AnswerPanel::showPlan(const Answer& answer) {
   const Plan& plan = answer.plan->as<reports::PlanDocument>()->plan;
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
-  time_->setText((plan.assumed ? tr("%1 by assumed costs") : tr("%1 by the profile"))
-                     .arg(figure_text(reports::Unit::seconds, plan.predicted_seconds)) +
-                 range_text(plan));
+  const QString seconds = figure_text(reports::Unit::seconds, plan.predicted_seconds);
+  time_->setText(plan.assumed ? tr("about %1, %2").arg(seconds, RequestForm::assumedFor(plan.request.device))
+                              : tr("%1 by the profile").arg(seconds) + range_text(plan));
   proof_->setText(figure_text(planner::gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
   if (plan.micro_batch < plan.request.batch)
@@ -185,8 +198,8 @@ void AnswerPanel::showPlan(const Answer& answer) {
   passes_->setText(passes);
   weights_->setText(weights_text(plan));
   const QString step = with_short_names(QString::fromStdString(answer.peak.step));
-  decided_->setText(tr("%1: %2").arg(figure_text(answer.peak.pass_name), step));
-  decided_->setToolTip(plain_tooltip(tr("%1: %2").arg(QString::fromStdString(answer.peak.pass_name), step)));
+  decided_->setText(step);
+  decided_->setToolTip(plain_tooltip(tr("Pass %1").arg(QString::fromStdString(answer.peak.pass_name))));
   live_->setTable(holdings(answer.peak.live));
   lower_->showPlan(answer.question, answer.final ? answer.plan : nullptr);
   going_on_->setVisible(!answer.final);

@@ -21,6 +21,8 @@ class AnswerPanel : public QStackedWidget {
   explicit AnswerPanel(Workspace& workspace, QWidget* parent = nullptr);
   void showAnswer(const Answer& answer);
   void showWords(const QString& words);
+  /// Compares the peak of a plan with that of the untiled decode. 0 bytes: the latter is not known.
+  void showUntiled(const planner::UntiledPeak& untiled, int64_t planned_bytes);
   LowerPeakBox& lower() { return *lower_; }
   /// Table of the memory on the device at the peak.
   TableView& live() { return *live_; }
@@ -40,7 +42,7 @@ class AnswerPanel : public QStackedWidget {
 
   Workspace& workspace_;
   QFormLayout* facts_;
-  QLabel *words_, *peak_, *time_, *proof_, *passes_, *weights_, *decided_, *going_on_, *reason_;
+  QLabel *words_, *peak_, *untiled_, *time_, *proof_, *passes_, *weights_, *decided_, *going_on_, *reason_;
   QPushButton* smallest_;
   QVBoxLayout* helps_;
   LowerPeakBox* lower_;

@@ -30,8 +30,16 @@ void DecoderGuessBox::guess(const reports::DocumentPtr& history, size_t device) 
       [this](const reports::DecoderGuess& guess) { show(guess); }, [](const QString&) {});
 }
 
+bool DecoderGuessBox::contradicts(const Request& request) const {
+  return !fits_.empty() && std::none_of(fits_.begin(), fits_.end(), [&](const reports::DecoderFit& fit) {
+    return fit.request.model == request.model && fit.request.width_pixels == request.width_pixels &&
+           fit.request.height_pixels == request.height_pixels;
+  });
+}
+
 void DecoderGuessBox::clear() {
   job_.forget();
+  fits_.clear();
   hide();
   const QList<QWidget*> shown = findChildren<QWidget*>(Qt::FindDirectChildrenOnly);
   for (QWidget* widget : shown) delete widget;
@@ -50,10 +58,11 @@ QString DecoderGuessBox::name_of(const reports::DecoderFit& fit) {
 }
 
 void DecoderGuessBox::show(const reports::DecoderGuess& guess) {
-  if (guess.fits.empty()) return;
+  fits_ = guess.fits;
   auto* words = paragraph(this);
   words->setObjectName(QStringLiteral("guess"));
-  words->setText(guess.fits.size() == 1
+  words->setText(guess.fits.empty() ? tr("No decoder was recognised in this recording.")
+                 : guess.fits.size() == 1
                      ? tr("By the stacks and the largest tensors this is a decode of:")
                      : tr("By the stacks and the largest tensors this is a decode of one of these:"));
   column_->addWidget(words);

@@ -161,7 +161,10 @@ void FrontierPage::plan() {
   const bool other = !asked_ || !same_but_limit(question, *asked_);
   if (!other && question.options.limit_bytes == asked_->options.limit_bytes) return;
   asked_ = question;
-  if (other) showPoints({});
+  if (other) {
+    untiled_ = {};
+    showPoints({});
+  }
   if (question.options.limit_bytes > 0) replanner_.ask(question);
   if (other) replanner_.askFrontier(question, kPoints);
   draw();
@@ -179,6 +182,7 @@ void FrontierPage::takeFrontier(const FoundFrontier& found) {
     answer_ = {};
     return panel_->showWords(found.failure);
   }
+  untiled_ = found.untiled;
   showPoints(found.points);
   draw();
   if (found.complete && workspace_.question().options.limit_bytes <= 0) chooseLimit();
@@ -188,8 +192,8 @@ void FrontierPage::showPoints(const std::vector<planner::FrontierPoint>& points)
   found_ = points;
   points_ = points;
   // The answer may be newer than the frontier's points.
-  if (answer_.plan != nullptr && asked_ && same_but_limit(answer_.question, *asked_) && !points.empty())
-    points_ = with_point(points, point_of(answer_.plan->as<reports::PlanDocument>()->plan));
+  if (planOfQuestion() != nullptr && !points.empty())
+    points_ = with_point(points, point_of(*planOfQuestion()));
   table_->setTable(reports::frontier_table(points_));
   if (!points_.empty())
     limit_->setRange(points_.back().peak_bytes * 9 / 10, points_.front().peak_bytes * 11 / 10);
@@ -205,15 +209,37 @@ void FrontierPage::chooseLimit() {
   if (least != points_.rend()) limit_->setLimit((least->peak_bytes + kMebibyte - 1) / kMebibyte * kMebibyte);
 }
 
+const Plan* FrontierPage::planOfQuestion() const {
+  if (answer_.plan == nullptr || !asked_ || !same_but_limit(answer_.question, *asked_)) return nullptr;
+  return &answer_.plan->as<reports::PlanDocument>()->plan;
+}
+
 /// Marks the answer's plan in the chart, with the figures of the panel.
 void FrontierPage::markAnswer(reports::Chart& chart) const {
   chart.notes.clear();
-  if (answer_.plan == nullptr || !asked_ || !same_but_limit(answer_.question, *asked_)) return;
-  const Plan& plan = answer_.plan->as<reports::PlanDocument>()->plan;
-  const auto peak = double(plan.predicted_peak_bytes);
-  chart.notes.push_back({peak, plan.predicted_seconds,
-                         reports::format(reports::Unit::seconds, plan.predicted_seconds) + ", " +
+  const Plan* plan = planOfQuestion();
+  if (plan == nullptr) return;
+  const auto peak = double(plan->predicted_peak_bytes);
+  chart.notes.push_back({peak, plan->predicted_seconds,
+                         reports::format(reports::Unit::seconds, plan->predicted_seconds) + ", " +
                              reports::format(reports::Unit::bytes, peak)});
+}
+
+/// Marks the peak of the untiled decode. The line of the fastest plans goes on to it.
+void FrontierPage::markUntiled(reports::Chart& chart) const {
+  if (untiled_.bytes <= 0) return;
+  const auto peak = double(untiled_.bytes);
+  const QString bytes = figure_text(reports::Unit::bytes, peak);
+  chart.guides.push_back(
+      {(untiled_.by_diffusers ? tr("untiled %1") : tr("untiled, about %1")).arg(bytes).toStdString(), peak,
+       true, reports::ColourRole::untiled});
+  constexpr double kRightMargin = 1.1;
+  for (reports::Series& series : chart.series) {
+    if (series.mark != reports::Mark::steps || series.x.empty() || series.x.back() >= kRightMargin * peak)
+      continue;
+    series.x.push_back(kRightMargin * peak);
+    series.y.push_back(series.y.back());
+  }
 }
 
 void FrontierPage::draw() {
@@ -235,6 +261,8 @@ void FrontierPage::draw() {
       series.y.push_back(points_.front().seconds);
     }
   }
+  markUntiled(chart);
+  if (const Plan* plan = planOfQuestion()) panel_->showUntiled(untiled_, plan->predicted_peak_bytes);
   if (const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>())
     add_frontier(chart, *file);
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;

@@ -48,7 +48,10 @@ class FrontierPage : public Page {
   void showPoints(const std::vector<planner::FrontierPoint>& points);
   void chooseLimit();
   void draw();
+  /// The answer's plan if it is a plan for the current question, else null.
+  const Plan* planOfQuestion() const;
   void markAnswer(reports::Chart& chart) const;
+  void markUntiled(reports::Chart& chart) const;
   void askForFile();
   /// Runs a function that writes files and shows its error.
   template <typename Write>
@@ -60,6 +63,7 @@ class FrontierPage : public Page {
   std::vector<planner::FrontierPoint> found_;   ///< result of the frontier search
   std::vector<planner::FrontierPoint> points_;  ///< shown points: those found, and the answer's plan
   Answer answer_;
+  planner::UntiledPeak untiled_;             ///< 0 bytes until the search of the frontier reports it
   std::pair<double, double> whole_range_{};  ///< range of the chart when it is not zoomed
   LimitField* limit_;
   ChartView* chart_;

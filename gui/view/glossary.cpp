@@ -25,38 +25,65 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
   return {
       {tr("Peak"), tr("The largest number of bytes in use at one time: weights, kept tensors, tiles, "
                       "workspace and other memory of the process.")},
-      {tr("Limit"), tr("The peak that you allow. A decode stops before it would cross the limit.")},
-      {tr("Plan"), tr("How one decode runs under a limit: its passes, its tiles, and the tensors that it "
-                      "keeps and where. A plan also states the predicted peak and time.")},
+      {tr("Limit"),
+       tr("The peak that you allow for one decode. A decode stops before it would cross the limit.")},
+      {tr("Untiled"), tr("The decode as diffusers and ComfyUI run it without tiling: each layer over the "
+                         "whole picture at once. Headroom's picture equals this one up to rounding.")},
+      {tr("dtype"), tr("The type of stored numbers: fp32 has 32 bits, bf16 and fp16 have 16 bits.")},
+      {tr("GroupNorm"), tr("A layer that shifts and scales groups of channels by their mean and deviation "
+                           "over the whole picture.")},
+      {tr("Plan"), tr("The way in which one decode runs under a limit: its passes, its tiles, and the "
+                      "tensors that it keeps and where. A plan also states the predicted peak and time.")},
       {tr("Barrier"),
        tr("An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, "
           "the keys and values of attention. Between two barriers a tile gives exactly the untiled values.")},
+      {tr("Cut point"), tr("A tensor between two layers where a pass may end although no barrier requires "
+                           "it. If the pass ends there, the plan keeps the tensor.")},
       {tr("Pass"),
        tr("One sweep of tiles over the picture. It ends at a barrier, at a kept tensor or at the output.")},
+      {tr("Step"), tr("One operation of a pass on one tile, such as a convolution or a norm.")},
       {tr("Tile"), tr("A part of the picture that runs through all steps of a pass at once.")},
-      {tr("Halo"),
-       tr("The rows and columns around a tile that its convolutions read. Each tile computes them again.")},
-      {tr("Kept tensor"), tr("A tensor that is stored whole between passes: on the device, in host memory or "
-                             "in a scratch file. Passes compute all other tensors again.")},
+      {tr("Band"), tr("All tiles of a pass that cover the same rows.")},
+      {tr("Chunk"), tr("The frames of a tile that the decoder computes together. A tile goes through all of "
+                       "its chunks before the next tile begins.")},
+      {tr("Halo"), tr("The rows and columns around a tile that its convolutions read. Neighbouring tiles "
+                      "compute them again, or carry them.")},
+      {tr("Carried"), tr("Rows or frames that a tile copies from the tile or chunk before it instead of "
+                         "computing them again.")},
+      {tr("Kept tensor"),
+       tr("A tensor that the decoder stores whole between passes: on the device, in host memory or in a "
+          "scratch file. Passes recompute all other tensors when they need them.")},
+      {tr("Block"), tr("Some rows of a kept tensor. The decoder allocates and frees blocks one by one.")},
+      {tr("Memory tier"), tr("A place for kept tensors: the device, host memory or a scratch file.")},
+      {tr("Host memory, pinned"), tr("The main memory beside a GPU. A GPU copies faster from pinned memory, "
+                                     "which the system never moves to a disk.")},
       {tr("Workspace"), tr("Memory that a step takes while it runs, besides its inputs and outputs.")},
       {tr("Other process memory, reserve"),
        tr("Memory that the process takes outside of the decode's own allocations: stacks, compiled kernels, "
           "small objects. A plan reserves bytes for it.")},
-      {tr("Slack"), tr("Bytes of a GPU's reservation that nothing uses at the moment.")},
+      {tr("Resident growth"),
+       tr("The main memory by which the process grew during the decode, as Linux counts it.")},
+      {tr("Gaps, slack"), tr("Bytes of a GPU's reservation that nothing uses at the moment. Gaps are those "
+                             "that a plan leaves between its allocations.")},
       {tr("Libraries"),
        tr("Bytes that libraries take from the GPU's driver themselves. Only the driver sees them.")},
       {tr("Context and modules"), tr("The rest of the GPU's memory that the driver counts: the CUDA context, "
                                      "the kernels' code, the driver's own buffers.")},
       {tr("Live set"), tr("Everything that is on the device at one moment.")},
-      {tr("Frontier"), tr("The fastest plan under each limit. It shows what a smaller peak costs in time, "
-                          "and from where on more memory gains nothing.")},
+      {tr("Micro-batch"), tr("The pictures of a batch that go through all passes together.")},
+      {tr("Rank"),
+       tr("One of several processes that decode one picture together. Each rank decodes its own rows.")},
+      {tr("Winograd"), tr("A way to compute 3x3 convolutions with fewer multiplications. It rounds "
+                          "differently from the direct way.")},
+      {tr("Frontier"), tr("The fastest plan under each limit. It shows the time that a smaller peak costs, "
+                          "and the limit above which more memory gains nothing.")},
       {tr("Optimal, bound"), tr("A plan is optimal if the search proves that no other plan is faster. "
                                 "Otherwise the bound says how much faster another plan could be at most.")},
-      {tr("Profile, latency table"),
-       tr("The measured times of layers on this machine. A latency table gives the time of one kind of call "
-          "for any tile. Without a profile, the planner assumes times, and says so.")},
-      {tr("Untiled"), tr("The decode as diffusers runs it: each layer over the whole picture at once. "
-                         "Headroom's plans give its pixels.")},
+      {tr("Assumed costs"),
+       tr("The speed that the planner assumes without a profile: two CPU cores with AVX-512, or an H100. "
+          "Times on another machine can be off by a factor of 2 to 3.")},
+      {tr("Profile, latency table"), tr("The measured times of layers on this machine. A latency table gives "
+                                        "the time of one kind of call for any tile.")},
       {tr("GiB, MiB, KiB"), tr("1024 MiB, 1024 KiB, 1024 bytes.")},
   };
 }

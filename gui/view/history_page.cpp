@@ -98,6 +98,7 @@ QWidget* HistoryPage::buildSide() {
   connect(devices_, &QComboBox::currentIndexChanged, this, &HistoryPage::showDevice);
   connect(guess_, &DecoderGuessBox::chosen, this, &HistoryPage::ask);
   connect(guess_, &DecoderGuessBox::busyChanged, this, &Page::busyChanged);
+  connect(guess_, &DecoderGuessBox::busyChanged, this, &HistoryPage::work);
   return area;
 }
 
@@ -157,11 +158,16 @@ const profiler::DeviceHistory* HistoryPage::device() const {
   return &history()->devices[static_cast<size_t>(chosen)];
 }
 
+DeviceKind HistoryPage::deviceKind() const {
+  return device()->device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+}
+
 void HistoryPage::showDocument() {
   const reports::DocumentPtr document = workspace_.chosen<profiler::MemoryHistory>();
   stack_->setCurrentIndex(document == nullptr ? 0 : 1);
   if (document == document_) return;
   document_ = document;
+  before_ = workspace_.question();
   {
     const QSignalBlocker quiet(devices_);
     devices_->clear();
@@ -241,13 +247,23 @@ void HistoryPage::showEvent(QShowEvent* event) {
   work();
 }
 
-/// Computes the need for a new question. Runs only while visible and with an open recording.
+/// Computes the need for a new question. Runs only while visible and with an open recording. The initial
+/// question gets the recorded device and no answer, since nobody has chosen its decoder. A question from
+/// before the recording gets no answer if the recording is of another decoder.
 void HistoryPage::work() {
-  PlanningQuestion question = workspace_.question();
-  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || question.by_default)
+  const PlanningQuestion question = workspace_.question();
+  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || guess_->busy()) return;
+  if (question.by_default) {
+    if (question.request.device != deviceKind()) askOnDevice(question);
     return;
-  // A recording of a GPU's memory is compared with a plan for a GPU.
-  if (!question.profile && device()->device.starts_with("cuda")) question.request.device = DeviceKind::cuda;
+  }
+  if (same_but_limit(question, before_) && guess_->contradicts(question.request)) {
+    job_.forget();
+    asked_.reset();
+    need_.reset();
+    return showNeed();
+  }
+  before_ = {};
   if (asked_ && same_but_limit(question, *asked_)) return;
   asked_ = question;
   need_.reset();
@@ -275,6 +291,12 @@ void HistoryPage::ask(const Request& request) {
   PlanningQuestion question = workspace_.question();
   question.model = request.model;
   question.request = request;
+  askOnDevice(question);
+}
+
+/// Asks for plans on the recorded device.
+void HistoryPage::askOnDevice(PlanningQuestion question) {
+  question.request.device = deviceKind();
   workspace_.ask(question);
 }
 

@@ -49,11 +49,14 @@ class HistoryPage : public Page {
   void work();
   void showNeed();
   void ask(const Request& request);
+  void askOnDevice(PlanningQuestion question);
   const profiler::MemoryHistory* history() const;
   const profiler::DeviceHistory* device() const;
+  DeviceKind deviceKind() const;
   Workspace& workspace_;
   reports::DocumentPtr document_;
   std::optional<size_t> moment_;
+  PlanningQuestion before_;  ///< question when the recording was opened, until another one was asked
   std::optional<PlanningQuestion> asked_;
   std::optional<reports::DecoderNeed> need_;
   QString fault_;  ///< error message if need_ could not be computed; empty until then

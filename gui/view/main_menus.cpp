@@ -9,6 +9,7 @@
 #include <QMenuBar>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QToolButton>
 
 #include "decoder/files/require_apart.h"
 #include "gui/view/documents_dock.h"
@@ -89,8 +90,12 @@ void MainWindow::buildViewMenu() {
 
 void MainWindow::buildHelpMenu() {
   QMenu* help = menuBar()->addMenu(tr("&Help"));
-  help->addAction(tr("&What the words mean"), QKeySequence::HelpContents, this,
-                  [this] { show_glossary(this); });
+  QAction* words = help->addAction(tr("&What the words mean"), QKeySequence::HelpContents, this,
+                                   [this] { show_glossary(this); });
+  auto* corner = new QToolButton(tabs_);
+  corner->setDefaultAction(words);
+  corner->setAutoRaise(true);
+  tabs_->setCornerWidget(corner);
   help->addSeparator();
   help->addAction(tr("&About Headroom"), this, [this] { show_about(this); });
 }

@@ -126,14 +126,15 @@ void MainWindow::buildPages() {
   auto* decoder = new DecoderPage(workspace_);
   auto* layers = new LayersPage(workspace_);
   auto* plan = new PlanPage(workspace_);
+  // The order in which a user needs them: the error, a plan, a run, then the details.
   pages_ = {start_,
+            new HistoryPage(workspace_),
+            new FrontierPage(workspace_),
+            plan,
+            new RunPage(workspace_),
             new TimelinePage(workspace_),
             decoder,
-            layers,
-            plan,
-            new FrontierPage(workspace_),
-            new RunPage(workspace_),
-            new HistoryPage(workspace_)};
+            layers};
   for (Page* page : pages_) {
     tabs_->addTab(page, page->title());
     connect(page, &Page::message, this,

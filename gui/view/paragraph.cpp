@@ -10,12 +10,16 @@ QLabel* paragraph(QWidget* parent) {
   return label;
 }
 
+void show_as_warning(QLabel& label, bool warns) {
+  // A translucent tint, so that the theme's background and text colour stay.
+  label.setStyleSheet(warns ? QStringLiteral("QLabel { background: rgba(230, 159, 0, 45); border: 1px solid "
+                                             "rgba(230, 159, 0, 160); padding: 4px 8px; }")
+                            : QString());
+}
+
 QLabel* warning(QWidget* parent) {
   QLabel* label = paragraph(parent);
-  // A translucent tint, so that the theme's background and text colour stay.
-  label->setStyleSheet(
-      QStringLiteral("QLabel { background: rgba(230, 159, 0, 45); border: 1px solid rgba(230, 159, 0, 160);"
-                     " padding: 4px 8px; }"));
+  show_as_warning(*label, true);
   label->hide();
   return label;
 }

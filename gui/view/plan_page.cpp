@@ -33,16 +33,20 @@ QString pixels_words(const Plan& plan, const RunStats* run) {
   if (run != nullptr && run->verification) {
     const QString error = QString::number(run->verification->largest_error_relative, 'e', 1);
     return (run->verification->with_untiled()
-                ? PlanPage::tr("Pixels: compared with the untiled decode; they differ by %1 of the largest "
-                               "value at most.")
-                : PlanPage::tr("Pixels: compared with another plan's decode; they differ by %1 of the "
-                               "largest value at most."))
+                ? PlanPage::tr(
+                      "Picture: compared with the untiled decode. Values differ by at most %1 of the "
+                      "largest value.")
+                : PlanPage::tr("Picture: compared with another plan's decode. Values differ by at most %1 of "
+                               "the largest value."))
         .arg(error);
   }
-  if (!plan.exact) return PlanPage::tr("Pixels: not those of the untiled decode; the plan is approximate.");
+  if (!plan.exact) return PlanPage::tr("Picture: not the one without tiles. The plan is approximate.");
   if (plan.request.dtype == Dtype::fp32)
-    return PlanPage::tr("Pixels: those of the untiled decode, by the plan.");
-  return PlanPage::tr("Pixels: those of the untiled decode by the plan, but for rounding in %1.")
+    return PlanPage::tr(
+        "Picture: the same as without tiles, by construction. A run with --verify checks it.");
+  return PlanPage::tr(
+             "Picture: the same as without tiles, by construction, except for rounding in %1. A run "
+             "with --verify checks it.")
       .arg(QString::fromLatin1(name_of(plan.request.dtype)));
 }
 

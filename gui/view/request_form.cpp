@@ -67,6 +67,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   rows_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   buildModel();
   buildSize();
+  buildDevice();
   buildStorage();
   buildPlaces();
   buildProfile();
@@ -78,6 +79,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   });
   connect(&workspace_, &Workspace::documentsChanged, this, &RequestForm::listProfiles);
   showQuestion();
+  pause_.stop();  // setting the first values is no choice of the user
   if (workspace_.question().request.width_pixels > 0) return;
   if (std::optional<PlanningQuestion> question = read()) {
     question->by_default = true;
@@ -130,13 +132,26 @@ void RequestForm::buildSize() {
             "faster."));
 }
 
+void RequestForm::buildDevice() {
+  device_ = new QComboBox(this);
+  device_->setObjectName("device");
+  device_->addItem(tr("CPU"), static_cast<int>(DeviceKind::cpu));
+  device_->addItem(tr("NVIDIA GPU"), static_cast<int>(DeviceKind::cuda));
+  connect(device_, &QComboBox::currentIndexChanged, this, [this] {
+    showDevice();
+    changed(kChosen);
+  });
+  addRow(tr("&Device"), device_, "--device",
+         tr("The device that the plan is for. You can plan for a GPU on a machine without one."));
+}
+
 void RequestForm::buildStorage() {
   dtype_ = new QComboBox(this);
   dtype_->setObjectName("dtype");
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) dtype_->addItem(name_of(dtype));
   connect(dtype_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
   addRow(
-      tr("&Dtype"), dtype_, "--dtype",
+      tr("Dt&ype"), dtype_, "--dtype",
       tr("What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32."));
   weights_ = new QComboBox(this);
   weights_->setObjectName("weights");
@@ -162,7 +177,7 @@ void RequestForm::buildPlaces() {
   };
   host_limit_ = line("host-limit", tr("none"));
   addRow(tr("Hos&t memory"), host_limit_, "--host-limit",
-         tr("Memory of the host for kept tensors, where the device has memory of its own: 8GiB."));
+         tr("Host memory that kept tensors may use, so that fewer of them are on the GPU: 8GiB."));
   scratch_folder_ = line("scratch", tr("none"));
   QWidget* editor =
       withFolderButton(scratch_folder_, tr("Folder for a scratch file"), [this](const QString& folder) {
@@ -184,8 +199,8 @@ void RequestForm::buildProfile() {
   profile_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   connect(profile_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
   addRow(tr("&Costs"), profile_, "--profile",
-         tr("Where the times of layers come from: a profile of this machine that is open, or stated "
-            "assumptions."));
+         tr("Where the times of layers come from. Without an open profile of your machine, the planner "
+            "assumes the costs of another one."));
 }
 
 QSpinBox* RequestForm::number(int most, const QString& name) {
@@ -241,10 +256,26 @@ void RequestForm::apply() {
   if (before.by_default || !same_but_limit(*question, before)) workspace_.ask(*question);
 }
 
+QString RequestForm::assumedFor(DeviceKind device) {
+  return device == DeviceKind::cuda ? tr("assumed for an H100 GPU") : tr("assumed for 2 CPU cores");
+}
+
+DeviceKind RequestForm::device() const {
+  return static_cast<DeviceKind>(device_->currentData().toInt());
+}
+
+void RequestForm::showDevice() {
+  const bool gpu = device() == DeviceKind::cuda;
+  rows_->setRowVisible(notes_.at("--host-limit")->parentWidget(), gpu);
+  for (const char* option : {"--scratch", "--scratch-limit"})
+    rows_->setRowVisible(notes_.at(option)->parentWidget(), !gpu);
+  listProfiles();
+}
+
 void RequestForm::showQuestion() {
   const QSignalBlocker blockers[] = {
       QSignalBlocker(model_), QSignalBlocker(width_),   QSignalBlocker(height_), QSignalBlocker(frames_),
-      QSignalBlocker(batch_), QSignalBlocker(weights_), QSignalBlocker(dtype_)};
+      QSignalBlocker(batch_), QSignalBlocker(weights_), QSignalBlocker(dtype_),  QSignalBlocker(device_)};
   shown_ = workspace_.question();
   const Request& request = shown_.request;
   const QString model = QString::fromStdString(shown_.model);
@@ -262,15 +293,15 @@ void RequestForm::showQuestion() {
   for (int i = 0; i < weights_->count(); ++i) {
     if (kWeights[i] == shown_.options.weights) weights_->setCurrentIndex(i);
   }
+  device_->setCurrentIndex(device_->findData(static_cast<int>(request.device)));
   show_bytes(*host_limit_, shown_.options.host_limit_bytes);
-  host_limit_->setEnabled(request.device == DeviceKind::cuda);
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
   if (!same_folder) scratch_folder_->setText(folder);
   // An empty limit means the free space of the folder.
   if (!same_folder || !scratch_limit_->text().trimmed().isEmpty())
     show_bytes(*scratch_limit_, shown_.options.scratch_limit_bytes);
-  listProfiles();
+  showDevice();
   read();
 }
 
@@ -278,9 +309,10 @@ void RequestForm::listProfiles() {
   const QSignalBlocker blocker(profile_);
   profiles_ = {nullptr};
   profile_->clear();
-  profile_->addItem(tr("stated assumptions"));
+  profile_->addItem(assumedFor(device()));
   const auto add = [this](const reports::DocumentPtr& document) {
-    if (document == nullptr || document->as<profiler::Profile>() == nullptr) return;
+    const auto* profile = document == nullptr ? nullptr : document->as<profiler::Profile>();
+    if (profile == nullptr || profile->device_kind != device()) return;
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
@@ -291,8 +323,9 @@ void RequestForm::listProfiles() {
   for (const reports::DocumentPtr& document : workspace_.documents()) add(document);
   const reports::DocumentPtr& asked = workspace_.question().profile;
   add(asked);
-  profile_->setCurrentIndex(
-      static_cast<int>(std::find(profiles_.begin(), profiles_.end(), asked) - profiles_.begin()));
+  const auto at =
+      std::find(profiles_.begin(), profiles_.end(), asked);  // the user may have changed the device
+  profile_->setCurrentIndex(at == profiles_.end() ? 0 : static_cast<int>(at - profiles_.begin()));
 }
 
 template <typename Part>
@@ -330,6 +363,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   request.height_pixels = height_->value();
   request.frames = frames_->value();
   request.batch = batch_->value();
+  request.device = device();
   request.dtype = parse_dtype(dtype_->currentText().toStdString());
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
   question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
@@ -365,9 +399,10 @@ std::optional<PlanningQuestion> RequestForm::read() {
 
 void RequestForm::readPlaces(PlanningQuestion& question) const {
   planner::PlanOptions& options = question.options;
-  options.host_limit_bytes = host_limit_->isEnabled() ? bytes_in(*host_limit_, "--host-limit") : 0;
-  const QString folder = scratch_folder_->text().trimmed();
-  const int64_t limit = bytes_in(*scratch_limit_, "--scratch-limit");
+  const bool gpu = device() == DeviceKind::cuda;
+  options.host_limit_bytes = gpu ? bytes_in(*host_limit_, "--host-limit") : 0;
+  const QString folder = gpu ? QString() : scratch_folder_->text().trimmed();
+  const int64_t limit = gpu ? 0 : bytes_in(*scratch_limit_, "--scratch-limit");
   const bool same_folder = folder.toStdString() == options.scratch_folder && options.scratch_limit_bytes > 0;
   options.scratch_folder = folder.toStdString();
   if (folder.isEmpty()) {

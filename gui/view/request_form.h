@@ -28,6 +28,8 @@ class RequestForm : public QWidget {
   explicit RequestForm(Workspace& workspace, QWidget* parent = nullptr);
   /// True if every field is valid.
   bool valid() const { return valid_; }
+  /// "assumed for 2 CPU cores": the machine whose costs the planner assumes without a profile.
+  static QString assumedFor(DeviceKind device);
 
  Q_SIGNALS:
   /// Emitted after the fields were parsed.
@@ -36,6 +38,7 @@ class RequestForm : public QWidget {
  private:
   void buildModel();
   void buildSize();
+  void buildDevice();
   void buildStorage();
   void buildPlaces();
   void buildProfile();
@@ -46,6 +49,9 @@ class RequestForm : public QWidget {
   void changed(int pause_milliseconds);
   void apply();
   void showQuestion();
+  DeviceKind device() const;
+  /// Shows the places for kept tensors that the device has, and the profiles of such devices.
+  void showDevice();
   void listProfiles();
   /// Parses the fields. Returns nothing if a field has an error.
   std::optional<PlanningQuestion> read();
@@ -57,7 +63,7 @@ class RequestForm : public QWidget {
 
   Workspace& workspace_;
   QFormLayout* rows_;
-  QComboBox *model_, *dtype_, *weights_, *profile_;
+  QComboBox *model_, *device_, *dtype_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
   std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option

@@ -54,8 +54,18 @@ RunForm::RunForm(Workspace& workspace, QWidget* parent)
   showKind();
 }
 
+QLabel* RunForm::heading(const QString& text) {
+  auto* label = new PlainLabel(text, this);
+  QFont font = label->font();
+  font.setBold(true);
+  label->setFont(font);
+  rows_->addRow(label);
+  return label;
+}
+
 void RunForm::buildKind() {
-  decode_ = new QRadioButton(tr("&Decode a latent"), this);
+  heading(tr("Task"));
+  decode_ = new QRadioButton(tr("Decode a late&nt"), this);
   decode_->setObjectName("decode");
   decode_->setToolTip(tr("Runs headroom-decode: the latent becomes a picture inside the limit."));
   measure_ = new QRadioButton(tr("Measure the la&yers"), this);
@@ -110,15 +120,16 @@ void RunForm::buildLatent() {
   latent_scale_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   latent_scale_->setMinimumContentsLength(12);
   for (const auto& [name, word] :
-       {std::pair(tr("as given"), ""), std::pair(tr("undo the pipeline's"), "model"),
-        std::pair(tr("found out from its numbers"), "auto")})
+       {std::pair(tr("found out from its numbers"), "auto"), std::pair(tr("undo the pipeline's"), "model"),
+        std::pair(tr("none: the decoder's own input"), "none")})
     latent_scale_->addItem(name, QString::fromLatin1(word));
   addRow(tr("Scalin&g of the latent"), latent_scale_, RunField::latent_scale,
-         tr("A latent as a pipeline hands it on (output_type=\"latent\") is scaled: decoded as given, it "
-            "becomes a wrong picture. The option --latent-scale of headroom-decode."));
+         tr("Most pipelines output scaled latents (output_type=\"latent\"). Without undoing the scaling, the "
+            "picture is wrong. The option --latent-scale of headroom-decode."));
 }
 
 void RunForm::buildMemory() {
+  memory_heading_ = heading(tr("Memory"));
   by_plan_ = new QRadioButton(tr("By a &plan that is open"), this);
   by_plan_->setObjectName("by-plan");
   by_plan_->setToolTip(
@@ -138,12 +149,18 @@ void RunForm::buildMemory() {
   plan_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   limit_ = line("limit", QStringLiteral("1.2GiB, 800MiB, auto"));
   rows_->addRow(by_plan_);
-  addRow(tr("Pla&n"), plan_, RunField::plan,
+  addRow(tr("Plan"), plan_, RunField::plan,
          tr("The plans that are open. The pages Frontier and Plan make some."));
   rows_->addRow(by_limit_);
   addRow(tr("&Limit"), limit_, RunField::limit,
          tr("The most device memory that the decode may take at any moment, weights included. auto: what is "
             "free."));
+  device_ = new QComboBox(this);
+  device_->setObjectName("device");
+  device_->addItem(tr("CPU"), QString::fromLatin1(name_of(DeviceKind::cpu)));
+  device_->addItem(tr("NVIDIA GPU"), QString::fromLatin1(name_of(DeviceKind::cuda)));
+  addRow(tr("&Device"), device_, RunField::device,
+         tr("The device that runs it. A GPU needs a build of Headroom with CUDA."));
   sizes_ = line("sizes", QStringLiteral("256x256,512x512"));
   addRow(tr("Si&zes"), sizes_, RunField::sizes,
          tr("Pictures at which the layers are measured untiled, in pixels: WIDTHxHEIGHT, with commas between "
@@ -163,6 +180,12 @@ void RunForm::buildOutput() {
   trace_->setToolTip(
       tr("Every allocation, pass and tile as it was, for the page Timeline: up to some 50 MB."));
   rows_->addRow(trace_);
+  verify_ = new QCheckBox(tr("Compare with the &untiled decode"), this);
+  verify_->setObjectName("verify");
+  verify_->setToolTip(
+      tr("Decodes untiled afterwards, and reports the largest difference. The limit does not apply to that "
+         "decode. The option --verify of headroom-decode."));
+  rows_->addRow(verify_);
 }
 
 QLineEdit* RunForm::line(const char* name, const QString& example) {
@@ -223,11 +246,14 @@ void RunForm::showKind() {
   show(RunField::seed, random_->isChecked());
   show(RunField::latent, decodes);
   show(RunField::latent_scale, decodes);
+  rows_->setRowVisible(memory_heading_, decodes);
   rows_->setRowVisible(by_plan_, decodes);
   rows_->setRowVisible(by_limit_, decodes);
   rows_->setRowVisible(trace_, decodes);
+  rows_->setRowVisible(verify_, decodes);
   show(RunField::plan, decodes && by_plan_->isChecked());
   show(RunField::limit, decodes && by_limit_->isChecked());
+  show(RunField::device, !decodes || by_limit_->isChecked());
   show(RunField::sizes, !decodes);
   for (const auto& [field, note] : notes_) note->say({});
 }
@@ -254,6 +280,11 @@ void RunForm::listPlans() {
 }
 
 void RunForm::showQuestion() {
+  const DeviceKind device = workspace_.question().request.device;
+  if (device != device_shown_) {
+    device_shown_ = device;
+    device_->setCurrentIndex(device_->findData(QString::fromLatin1(name_of(device))));
+  }
   const QString model = QString::fromStdString(workspace_.question().model);
   if (model == model_shown_) return;
   model_shown_ = model;
@@ -273,9 +304,11 @@ RunRequest RunForm::request() const {
   const auto plan = static_cast<size_t>(plan_->currentIndex());
   if (plan < plans_.size()) request.plan = QString::fromStdString(plans_[plan]->file.string());
   request.limit = limit_->text().trimmed();
+  request.device = device_->currentData().toString();
   request.sizes = sizes_->text().trimmed();
   request.output = output_->text().trimmed();
   request.record_trace = trace_->isChecked();
+  request.verify = verify_->isChecked();
   return request;
 }
 

@@ -2,6 +2,7 @@
 
 #include <QWidget>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "gui/model/run_request.h"
@@ -10,6 +11,7 @@
 class QCheckBox;
 class QComboBox;
 class QFormLayout;
+class QLabel;
 class QLineEdit;
 class QRadioButton;
 
@@ -32,6 +34,8 @@ class RunForm : public QWidget {
   void submitted();  ///< the user pressed Enter in a field
 
  private:
+  /// Adds a heading above a group of radio buttons.
+  QLabel* heading(const QString& text);
   void buildKind();
   void buildModel();
   void buildWeights();
@@ -52,14 +56,16 @@ class RunForm : public QWidget {
   Workspace& workspace_;
   QFormLayout* rows_;
   QRadioButton *decode_, *measure_, *by_plan_, *by_limit_;
-  QComboBox *model_, *plan_, *latent_scale_;
-  QCheckBox *random_, *trace_;
+  QComboBox *model_, *plan_, *latent_scale_, *device_;
+  QCheckBox *random_, *trace_, *verify_;
+  QLabel* memory_heading_;
   QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
   std::map<RunField, InputNote*> notes_;
   std::map<RunField, QWidget*> cells_;       ///< rows of the layout
   std::map<RunField, QWidget*> editors_;     ///< widgets that take the focus
   std::vector<reports::DocumentPtr> plans_;  ///< parallel to the entries of plan_
   QString model_shown_;  ///< model of the last question; the user may have typed another one since
+  std::optional<DeviceKind> device_shown_;  ///< device of the last question, likewise
 };
 
 }  // namespace headroom::gui

@@ -1,5 +1,6 @@
 #include "gui/view/run_page.h"
 
+#include <QDesktopServices>
 #include <QFile>
 #include <QFileInfo>
 #include <QLabel>
@@ -9,6 +10,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
+#include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -103,6 +105,7 @@ RunPage::RunPage(Workspace& workspace, QWidget* parent) : Page(parent), workspac
     messages_->appendPlainText(line);
     messages_->show();
     latent_note_->setText(run_.latentNote());
+    show_as_warning(*latent_note_, latent_note_->text().startsWith(QLatin1String("warning")));
     latent_note_->setVisible(!latent_note_->text().isEmpty());
   });
 }
@@ -149,12 +152,29 @@ QWidget* RunPage::buildOutcome() {
   report_->setObjectName(QStringLiteral("report"));
   report_->setAccessibleName(tr("How the run ended"));
   report_->hide();
-  latent_note_ = warning(side);
+  look_ = new QPushButton(side);
+  look_->setObjectName(QStringLiteral("look"));
+  look_->setToolTip(tr("Opens the page that shows the files of this run."));
+  look_->hide();
+  open_ = new QPushButton(tr("Open the picture"), side);
+  open_->setObjectName(QStringLiteral("open-output"));
+  open_->setToolTip(tr("Opens the output in the desktop's viewer."));
+  open_->hide();
+  connect(look_, &QPushButton::clicked, this, [this] { Q_EMIT pageAsked(pageOfResults()); });
+  connect(open_, &QPushButton::clicked, this,
+          [this] { QDesktopServices::openUrl(QUrl::fromLocalFile(request_.output)); });
+  auto* results = new QHBoxLayout;
+  results->addWidget(look_);
+  results->addWidget(open_);
+  results->addStretch();
+  latent_note_ = paragraph(side);
+  latent_note_->hide();
   latent_note_->setObjectName(QStringLiteral("latent-note"));
   column->addWidget(bar_);
   column->addWidget(latent_note_);
   column->addWidget(status_);
   column->addWidget(report_);
+  column->addLayout(results);
 
   auto* views = new QSplitter(Qt::Vertical, side);
   views->setObjectName(QStringLiteral("run-views"));
@@ -209,7 +229,9 @@ void RunPage::stateChanged(ChildRun::State state) {
   form_->setEnabled(!running);
   if (keyboard_here && next->isEnabled()) next->setFocus();
   if (running) {
-    report_->hide();
+    for (QWidget* of_last_run :
+         {static_cast<QWidget*>(report_), static_cast<QWidget*>(look_), static_cast<QWidget*>(open_)})
+      of_last_run->hide();
     refresh_.start();
     refresh();
     Q_EMIT busyChanged();
@@ -221,6 +243,10 @@ void RunPage::stateChanged(ChildRun::State state) {
   const QStringList results = done ? results_of(request_, files_) : QStringList();
   report_->setText(run_.report() + written(results));
   report_->show();
+  const bool decoded = request_.kind == RunRequest::Kind::decode;
+  look_->setText(decoded ? tr("Show where the memory went") : tr("Show the layers"));
+  look_->setVisible(done);
+  open_->setVisible(done && decoded);
   // The report already contains a failure's last message.
   if (messages_->blockCount() <= 1 && !done) messages_->hide();
   if (done) Q_EMIT message(run_.report());
@@ -234,6 +260,11 @@ QString RunPage::written(const QStringList& files) const {
     if (file != request_.output) names << QFileInfo(file).fileName();
   }
   return names.isEmpty() ? QString() : tr("\nWritten beside it: %1.").arg(names.join(QStringLiteral(", ")));
+}
+
+QString RunPage::pageOfResults() const {
+  if (request_.kind == RunRequest::Kind::measure) return QStringLiteral("layers");
+  return request_.record_trace ? QStringLiteral("timeline") : QStringLiteral("plan");
 }
 
 void RunPage::refresh() {

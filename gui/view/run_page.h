@@ -43,6 +43,8 @@ class RunPage : public Page {
   QWidget* buildOutcome();
   void stateChanged(ChildRun::State state);
   QString written(const QStringList& files) const;
+  /// The page that shows most of the run's results: "timeline".
+  QString pageOfResults() const;
   void refresh();
   void showProgress();
 
@@ -54,7 +56,7 @@ class RunPage : public Page {
   QTimer refresh_;
   int64_t regions_drawn_ = 0;
   RunForm* form_;
-  QPushButton *start_, *cancel_;
+  QPushButton *start_, *cancel_, *look_, *open_;
   QProgressBar* bar_;
   QLabel *status_, *report_, *latent_note_;
   ChartView* memory_;

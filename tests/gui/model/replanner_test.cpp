@@ -197,6 +197,7 @@ TEST_CASE("replanner: the frontier gets finer and ends where the planner's own d
   const Model& model = sample_files().plan().model;
   const planner::CostModel costs(model.graph);
   const std::vector<planner::FrontierPoint> own = planner::frontier({model, question.request, {}, costs}, 12);
+  CHECK(found.untiled.bytes == planner::untiled_peak(model, question.request, costs).bytes);
   REQUIRE(found.points.size() > 2);
   CHECK(found.points.size() <= 12);
   CHECK(found.points.front().seconds == Approx(own.front().seconds));

@@ -131,5 +131,18 @@ TEST_CASE("workspace: goes while files are being read") {
   SUCCEED();
 }
 
+TEST_CASE("workspace: a question for another device drops the profile") {
+  Workspace workspace;
+  test::open(workspace, {sample_files().file("profile.json")});
+  PlanningQuestion question;
+  question.profile = workspace.chosen<profiler::Profile>();
+  REQUIRE(question.profile != nullptr);
+  workspace.ask(question);
+  CHECK(workspace.question().profile == question.profile);
+  question.request.device = DeviceKind::cuda;
+  workspace.ask(question);
+  CHECK(workspace.question().profile == nullptr);
+}
+
 }  // namespace
 }  // namespace headroom::gui

@@ -74,6 +74,56 @@ TEST_CASE("frontier page: without a limit it takes one that costs little time") 
   CHECK(chart.chart().series.back().name == "frontier.json");
 }
 
+TEST_CASE("frontier page: the untiled peak is a line in the chart, and the plan's share stands beside it") {
+  ShownFrontier shown;
+  const auto bytes =
+      double(planner::untiled_peak(sample_files().plan().model, shown.workspace.question().request,
+                                   planner::CostModel(sample_files().plan().model.graph))
+                 .bytes);
+  const reports::Chart chart = shown.child<ChartView>("frontier-chart").chart();
+  REQUIRE(chart.guides.size() == 1);
+  CHECK(chart.guides[0].at == bytes);
+  CHECK(chart.guides[0].vertical);
+  const std::string text = reports::format(reports::Unit::bytes, bytes);
+  CHECK(chart.guides[0].label == "untiled " + text);
+  CHECK(chart.series[0].x.back() >= bytes);
+  const double share = double(shown.plan().predicted_peak_bytes) / bytes;
+  CHECK(shown.child<QLabel>("untiled").text().toStdString() ==
+        text + " by diffusers, this plan takes " + reports::format(reports::Unit::share, share));
+}
+
+TEST_CASE("frontier page: plans are for the chosen device, with the fields that it has") {
+  planner::PlanOptions options;
+  options.scratch_folder = "/tmp";
+  options.scratch_limit_bytes = int64_t{1} << 30;
+  ShownFrontier shown(0, options);
+  const auto visible = [&](const char* name) { return shown.child<QWidget>(name).isVisible(); };
+  auto& device = shown.child<QComboBox>("device");
+  auto& costs = shown.child<QComboBox>("profile");
+  CHECK(device.currentText() == "CPU");
+  CHECK(visible("scratch"));
+  CHECK(visible("scratch-limit"));
+  CHECK_FALSE(visible("host-limit"));
+  CHECK(shown.plan().request.device == DeviceKind::cpu);
+  shown.open({sample_files().file("profile.json")});
+  CHECK(costs.count() == 2);
+  CHECK_THAT(shown.child<QLabel>("time").text().toStdString(), Catch::EndsWith("2 CPU cores"));
+
+  device.setCurrentIndex(1);
+  const auto& form = shown.child<RequestForm>();
+  wait_until(
+      [&] { return shown.workspace.question().request.device == DeviceKind::cuda && !shown.page.busy(); });
+  CHECK(form.valid());
+  CHECK_FALSE(visible("scratch"));
+  CHECK_FALSE(visible("scratch-limit"));
+  CHECK(visible("host-limit"));
+  CHECK(costs.count() == 1);  // the profile is of a CPU
+  CHECK(shown.workspace.question().options.scratch_folder.empty());
+  CHECK(shown.plan().request.device == DeviceKind::cuda);
+  CHECK(validate(shown.plan(), sample_files().plan().model).empty());
+  CHECK_THAT(shown.child<QLabel>("time").text().toStdString(), Catch::EndsWith("H100 GPU"));
+}
+
 TEST_CASE("frontier page: the handle moves the limit, and the plan is that of the limit") {
   ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   auto& chart = shown.child<ChartView>("frontier-chart");

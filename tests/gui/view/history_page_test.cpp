@@ -4,13 +4,16 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTest>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
 #include "gui/view/decoder_guess_box.h"
+#include "gui/view/limit_field.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/request_form.h"
+#include "gui/view/screenshots.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/support/shown.h"
 
@@ -70,6 +73,7 @@ TEST_CASE("history page: what Headroom would need is of a decoder that somebody 
   wait_until([&] { return !workspace.busy() && workspace.question().request.width_pixels > 0; });
   shown.rest();
   CHECK(page.findChild<TableView*>("need-table")->table().rows.empty());
+  CHECK(workspace.question().request.device == DeviceKind::cuda);  // that of the recording
   auto& width = *form.findChild<QSpinBox*>("width");
   width.setValue(256);
   width.setValue(512);
@@ -95,17 +99,20 @@ TEST_CASE("history page: what a recording seems to be of is a button, and asks w
   CHECK(workspace.question().model == "sdxl");
   CHECK(workspace.question().request.width_pixels == 1024);
   CHECK(workspace.question().request.dtype == Dtype::bf16);
+  CHECK(workspace.question().request.device == DeviceKind::cuda);
 
-  workspace.open({kSnapshot});  // whose size is not recognised
-  wait_until([&] { return !workspace.busy(); });
-  CHECK(box.isHidden());
+  shown.open({kSnapshot});  // whose size is not recognised
+  CHECK(box.findChildren<QPushButton*>().isEmpty());
+  CHECK(box.findChild<QLabel*>("guess")->text() == "No decoder was recognised in this recording.");
 }
 
-TEST_CASE("history page: what Headroom needs is worked out for the question, on the recorded device") {
+TEST_CASE("history page: what Headroom needs is worked out for the question, on its device") {
   ShownHistory shown;
   HistoryPage& page = shown.page;
   Workspace& workspace = shown.workspace;
-  workspace.ask(small_question());
+  PlanningQuestion question = small_question();
+  question.request.device = DeviceKind::cuda;
+  workspace.ask(question);
   CHECK_FALSE(page.busy());  // there is nothing for it to stand beside
   shown.open({kSnapshot});
   const auto& need = *page.findChild<QLabel*>("need");
@@ -114,7 +121,12 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
                                             Catch::Contains("Within the 600.0 MiB that PyTorch had"));
   CHECK(page.findChild<TableView*>("need-table")->table().rows.size() >= 3);
 
+  page.findChild<RequestForm*>()->findChild<QComboBox*>("device")->setCurrentIndex(0);
+  wait_until([&] { return workspace.question().request.device == DeviceKind::cpu && !page.busy(); });
+  CHECK_THAT(need.text().toStdString(), Catch::Contains(" on cpu within"));
+
   shown.open({kWithoutRefusal});
+  CHECK(workspace.question().request.device == DeviceKind::cpu);  // what the user chose stays
   CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused;"));
 
   PlanningQuestion unknown = small_question();
@@ -124,11 +136,26 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
 }
 
+TEST_CASE("history page: a question from before the recording of another decoder gets no answer") {
+  ShownHistory shown;
+  shown.workspace.ask(small_question());
+  shown.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
+  const auto& need = shown.child<QLabel>("need");
+  CHECK(need.text() == "Choose the decoder and the size of the picture.");
+  CHECK(shown.child<TableView>("need-table").table().rows.empty());
+  shown.child<DecoderGuessBox>().findChild<QPushButton*>()->click();
+  shown.rest();
+  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("Headroom decodes sdxl"));
+  shown.workspace.ask(small_question());  // now it is asked for this recording
+  shown.rest();
+  CHECK_THAT(need.text().toStdString(), Catch::Contains("demo_model"));
+}
+
 TEST_CASE("history page: a fault stays said when another device is looked at") {
   ShownHistory shown;
   HistoryPage& page = shown.page;
   Workspace& workspace = shown.workspace;
-  workspace.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
+  shown.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
   PlanningQuestion unknown = small_question();
   unknown.model = "no-such-model";
   workspace.ask(unknown);
@@ -147,8 +174,12 @@ TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line i
   MainWindow& window = shown.window;
   Workspace& workspace = shown.workspace;
   workspace.open({kSnapshot});
-  wait_until([&] { return !window.busy(); });
+  wait_until_idle(window);
   CHECK(window.currentPage()->key() == "history");
+  // Nobody has chosen a decoder, also not once the forms have read their fields.
+  QTest::qWait(2 * kTypingMilliseconds);
+  CHECK(window.currentPage()->findChild<QLabel*>("need")->text() ==
+        "Choose the decoder and the size of the picture.");
   const test::Scratch scratch;
   const std::string command = "touch " + (scratch / "executed").string();
   const auto file = scratch.write("bad.pickle",

@@ -14,8 +14,10 @@
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QTemporaryFile>
 #include <QTest>
+#include <QToolButton>
 #include <QXmlStreamReader>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -166,6 +168,29 @@ TEST_CASE("main window: the first files lead from the start page to what they sh
   CHECK(window.currentPage()->key() == "layers");
 }
 
+TEST_CASE("main window: beside the tabs stands what explains the words") {
+  ShownWindow shown;
+  const auto* words = qobject_cast<QToolButton*>(shown.window.findChild<QTabWidget*>()->cornerWidget());
+  REQUIRE(words != nullptr);
+  CHECK(words->isVisible());
+  CHECK(words->defaultAction()->shortcut() == QKeySequence(QKeySequence::HelpContents));
+}
+
+TEST_CASE("main window: the tour leaves no page empty") {
+  ShownWindow shown;
+  const QDir tour(HEADROOM_TEST_DATA "/../../docs/tour");
+  QStringList files;
+  for (const QString& name : tour.entryList(QDir::Files)) files << tour.filePath(name);
+  open(shown.workspace, files);
+  CHECK(shown.window.messages().messages().isEmpty());
+  for (Page* page : shown.window.pages()) {
+    CAPTURE(page->key().toStdString());
+    shown.window.showPage(page->key());
+    wait_until_idle(shown.window);
+    CHECK((page->key() == "start" || !page->exports().empty()));
+  }
+}
+
 TEST_CASE("main window: files can be dropped") {
   ShownWindow shown;
   MainWindow& window = shown.window;
@@ -196,7 +221,7 @@ TEST_CASE("main window: every page has a key of its own and a shortcut, every me
     QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + int(i)), Qt::ControlModifier);
     CHECK(window.currentPage() == page);
   }
-  CHECK(keys == QStringList{"start", "timeline", "decoder", "layers", "plan", "frontier", "run", "history"});
+  CHECK(keys == QStringList{"start", "history", "frontier", "plan", "run", "timeline", "decoder", "layers"});
   for (const QAction* menu : window.menuBar()->actions()) {
     CHECK(menu->text().contains('&'));
     for (const QAction* action : menu->menu()->actions()) {

@@ -45,14 +45,14 @@ TEST_CASE("plan page: says whether the pixels are the untiled decode's, and by w
     return words.join('\n').toStdString();
   };
   CHECK_THAT(said({sample_files().file("plan.json")}),
-             Catch::Contains("Pixels: those of the untiled decode, by the plan."));
+             Catch::Contains("Picture: the same as without tiles, by construction."));
   const test::Scratch folder;
   RunStats compared = read_stats(sample_files().folder() / "stats.json");
   compared.verification = Verification{kUntiledDecode, 1e-6, 2.5e-7, 4, 140};
   write_stats(folder / "compared.json", compared);
   CHECK_THAT(
       said({sample_files().file("plan.json"), QString::fromStdString((folder / "compared.json").string())}),
-      Catch::Contains("Pixels: compared with the untiled decode; they differ by 2.5e-07"));
+      Catch::Contains("Picture: compared with the untiled decode. Values differ by at most 2.5e-07"));
 }
 
 TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {

@@ -200,27 +200,104 @@ TEST_CASE(
   REQUIRE(wait_until([&] { return !ready.page.busy(); }));
 }
 
-TEST_CASE("run page: the latent's scale is chosen, and how it was taken is said in sight") {
+TEST_CASE("run page: the latent's scaling is found out unless another one is chosen") {
   const FakePrograms fake;
   Ready ready;
-  fake.add("headroom-decode",
-           "echo \"$*\" >> '" + std::string(fake.scratch / "arguments") + "'\n" +
-               "echo 'headroom-decode: latent taken as a pipeline, and its scaling undone' >&2");
   auto* scale = ready.find<QComboBox>("latent-scale");
   CHECK(scale->isVisible());
-  for (const char* word : {"", "model", "auto"}) {
+  CHECK(scale->currentData().toString() == "auto");
+  const auto* note = ready.find<QLabel>("latent-note");
+  for (const char* word : {"auto", "model", "none"}) {
     CAPTURE(word);
+    const bool warns = std::string(word) == "none";
+    fake.add("headroom-decode",
+             "echo \"$*\" > '" + std::string(fake.scratch / "arguments") + "'\necho 'headroom-decode: " +
+                 (warns ? "warning: cannot tell whether this latent is scaled" : "latent: scaling undone") +
+                 "' >&2");
+    REQUIRE(scale->findData(word) >= 0);
     scale->setCurrentIndex(scale->findData(word));
     ready.run_to_end();
-    CHECK(ready.find<QLabel>("latent-note")->isVisible());
-    CHECK(ready.find<QLabel>("latent-note")->text() == "latent taken as a pipeline, and its scaling undone");
-    const std::string arguments = headroom::test::read_bytes(fake.scratch / "arguments");
-    if (*word == 0) {
-      CHECK_THAT(arguments, !Catch::Contains("--latent-scale"));
-    } else {
-      CHECK_THAT(arguments, Catch::Contains(std::string("--latent-scale ") + word));
-    }
+    CHECK_THAT(headroom::test::read_bytes(fake.scratch / "arguments"),
+               Catch::Contains(std::string("--latent-scale ") + word));
+    CHECK(note->isVisible());
+    CHECK_THAT(note->text().toStdString(), Catch::Contains("latent"));
+    CHECK(note->styleSheet().isEmpty() == !warns);  // only a warning is highlighted
   }
+}
+
+TEST_CASE("run page: a decode and a measurement run on the chosen device, a plan on its own") {
+  const FakePrograms fake;
+  Ready ready;
+  for (const char* program : {"headroom-decode", "headroom-profile"})
+    fake.add(program, "echo \"$*\" > '" + std::string(fake.scratch / "arguments") + "'");
+  const auto arguments = [&] { return headroom::test::read_bytes(fake.scratch / "arguments"); };
+  auto* device = ready.find<QComboBox>("device");
+  CHECK(device->isVisible());
+  ready.run_to_end();
+  CHECK_THAT(arguments(), Catch::Contains("--device cpu") && !Catch::Contains("--verify"));
+  // The device of the question is that of the run.
+  PlanningQuestion question = ready.workspace.question();
+  question.model = question.request.model = kModel;
+  question.request.device = DeviceKind::cuda;
+  ready.workspace.ask(question);
+  CHECK(device->currentText() == "NVIDIA GPU");
+  ready.find<QCheckBox>("verify")->setChecked(true);
+  ready.run_to_end();
+  CHECK_THAT(arguments(), Catch::Contains("--device cuda") && Catch::Contains("--verify"));
+  ready.find<QRadioButton>("measure")->setChecked(true);
+  CHECK(device->isVisible());
+  ready.find<QLineEdit>("sizes")->setText("64x64");
+  ready.find<QLineEdit>("output")->setText(ready.file("profile.json"));
+  ready.run_to_end();
+  CHECK_THAT(arguments(), Catch::Contains("--device cuda") && !Catch::Contains("--verify"));
+  ready.find<QRadioButton>("decode")->setChecked(true);
+  ready.find<QRadioButton>("by-plan")->setChecked(true);
+  CHECK_FALSE(device->isVisible());
+}
+
+TEST_CASE("run page: without CUDA or a GPU it says so, and what to do") {
+  const FakePrograms fake;
+  Ready ready;
+  auto* device = ready.find<QComboBox>("device");
+  device->setCurrentIndex(device->findData("cuda"));
+  for (const std::string fault : {"built without CUDA: there is no headroom-cuda.so beside the program",
+                                  "cannot use CUDA: no GPU: no NVIDIA driver is loaded"}) {
+    fake.add("headroom-decode", "echo 'headroom-decode: " + fault + "' >&2\nexit 5");
+    ready.run_to_end();
+    CHECK_THAT(ready.report(), Catch::Contains(fault) && Catch::Contains("Choose the device CPU"));
+  }
+  fake.add("headroom-decode", "echo 'headroom-decode: a CUDA error' >&2\nexit 5");
+  ready.run_to_end();
+  CHECK_THAT(ready.report(), !Catch::Contains("Choose the device CPU"));
+}
+
+TEST_CASE("run page: after a run its results are one click away") {
+  const FakePrograms fake;
+  Ready ready;
+  QSignalSpy led(&ready.page, &Page::pageAsked);
+  auto *look = ready.find<QPushButton>("look"), *output = ready.find<QPushButton>("open-output");
+  CHECK_FALSE(look->isVisible());
+  fake.add("headroom-decode", "exit 3");
+  ready.run_to_end();
+  CHECK_FALSE(look->isVisible());
+  CHECK_FALSE(output->isVisible());
+  fake.add("headroom-decode", "exit 0");
+  fake.add("headroom-profile", "exit 0");
+  ready.run_to_end();
+  CHECK(output->isVisible());
+  look->click();
+  ready.find<QCheckBox>("trace")->setChecked(false);
+  ready.run_to_end();
+  look->click();
+  ready.find<QRadioButton>("measure")->setChecked(true);
+  ready.find<QLineEdit>("sizes")->setText("64x64");
+  ready.find<QLineEdit>("output")->setText(ready.file("profile.json"));
+  ready.run_to_end();
+  CHECK_FALSE(output->isVisible());
+  look->click();
+  QStringList pages;
+  for (const QList<QVariant>& page : led) pages << page[0].toString();
+  CHECK(pages == QStringList{"timeline", "plan", "layers"});
 }
 
 TEST_CASE("run page: what is wrong is said at its field, and nothing is started") {
@@ -277,6 +354,7 @@ TEST_CASE("run page: only fields of what is run are there") {
   CHECK_FALSE(visible("plan"));
   CHECK_FALSE(visible("by-plan"));
   CHECK_FALSE(visible("trace"));
+  CHECK_FALSE(visible("verify"));
 }
 
 TEST_CASE("run page: every field can be reached with the keyboard and says what it is") {

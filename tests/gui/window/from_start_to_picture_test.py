@@ -134,7 +134,7 @@ def walk(session, folder):
     session.wait("the page Frontier", lambda: session.title().startswith("Frontier"))
 
     def ask():
-        session.keys("ctrl+6", "alt+m")
+        session.keys("ctrl+3", "alt+m")
         session.type(MODEL)
         session.keys("Return", "alt+z")
         session.type(512)
@@ -164,7 +164,7 @@ def walk(session, folder):
     for name in ("picture.stats.json", "picture.trace.json"):
         if not (folder / name).is_file():
             fail(f"{name} was not written")
-    session.keys("ctrl+2")
+    session.keys("ctrl+6")
     session.wait("the timeline of the run", lambda: session.title().startswith("Timeline"))
 
 
