@@ -101,6 +101,8 @@ CostModel costs_of(const Graph& graph, const Request& request, const std::string
   if (request.direction == Direction::encode && request.device == DeviceKind::cuda)
     throw InputError("--device cuda: Headroom encodes on the CPU only; expected cpu");
   if (profile_file.empty()) return CostModel(graph, request.device);
+  if (request.direction == Direction::encode)
+    throw InputError("--profile: profiles measure decodes; encodes are planned by assumed costs");
   const profiler::Profile profile = profiler::read_profile(profile_file);
   check_profiled_model(profile, profile_file, graph, request);
   if (!other_environment) check_profiled_machine(profile, profile_file);

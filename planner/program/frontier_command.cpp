@@ -39,6 +39,8 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   if (!ranks.asked() && !ranks.link.empty()) throw InputError("--link: goes with --ranks");
   asked.check();
   if (ranks.asked()) {
+    if (asked.direction != "decode")
+      throw InputError("--direction encode: not with --ranks; one device encodes a picture");
     if (!output.empty() || !csv.empty())
       throw InputError("--ranks: prints a table, or with --json a document");
     if (app.count("--points") > 0) throw InputError("--points: not with --ranks");

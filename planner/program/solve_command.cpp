@@ -22,11 +22,13 @@ namespace headroom::planner {
 namespace {
 
 /// Checks that limits are given either for one device or for ranks.
-void check_limits(const CLI::App& app, const RankOptions& ranks) {
+void check_limits(const CLI::App& app, const RequestOptions& asked, const RankOptions& ranks) {
   for (const char* option : {"--link", "--rank-limit"}) {
     if (app.count(option) > 0 && !ranks.asked())
       throw InputError(std::string(option) + ": goes with --ranks");
   }
+  if (ranks.asked() && asked.direction != "decode")
+    throw InputError("--direction encode: not with --ranks; one device encodes a picture");
   if (app.count("--rank-limit") == 0 && app.count("--limit") == 0)
     throw InputError("--limit is required (try headroom-plan --help)");
   if (app.count("--rank-limit") > 0 && app.count("--limit") > 0)
@@ -72,7 +74,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_flag("--json", json, "also print the plan on standard output; if none fits, the reason");
   if (!parse_arguments(app, args, out)) return kDone;
 
-  check_limits(app, ranks);
+  check_limits(app, asked, ranks);
   asked.check();
   const Model model = asked.resolved_model();
   const Request request = asked.request(model);
