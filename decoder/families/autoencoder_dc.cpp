@@ -193,6 +193,13 @@ void check_encoder_widths(const JsonFields& json, const Config& config) {
     if (stages[i].layers == 0 && i > 0)
       json.fail("encoder_layers_per_block[" + std::to_string(i) + "]: expected blocks, found 0");
   }
+  for (size_t i = 1; i < stages.size() && !config.upsamples; ++i) {
+    if (stages[i].width % 4 != 0)
+      json.fail("encoder_block_out_channels[" + std::to_string(i) + "]: expected a multiple of 4, found " +
+                std::to_string(stages[i].width));
+  }
+  if (stages[0].layers == 0 && stages.size() < 2)
+    json.fail("encoder_layers_per_block[0]: expected blocks, found 0");
   if (config.in_shortcut && stages.back().width % config.latent_channels != 0)
     json.fail("encoder_block_out_channels: expected the last to be a multiple of latent_channels = " +
               std::to_string(config.latent_channels));

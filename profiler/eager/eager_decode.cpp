@@ -180,7 +180,7 @@ class Walk {
 
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request) {
   const EagerNetwork network = family_of(model.class_name).eager_network;
-  if (network == EagerNetwork::none) return std::nullopt;
+  if (network == EagerNetwork::none || model.graph.encodes()) return std::nullopt;
   return Walk(model, request, network).run();
 }
 

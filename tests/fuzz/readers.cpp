@@ -14,6 +14,7 @@
 #include "decoder/base/json_fields.h"
 #include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
+#include "decoder/files/read_picture.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
@@ -64,6 +65,11 @@ std::filesystem::path as_file(std::string_view bytes, const std::string& name) {
 void read_config(std::string_view bytes) {
   const Model found = parse_model(std::string(bytes), "config.json");
   latent_extent(found, 64, 64, 1);
+  if (found.encoder) found.encoder();
+}
+
+void read_any_picture(std::string_view bytes) {
+  read_picture(as_file(bytes, "picture"), 3);
 }
 
 void read_plans(std::string_view bytes) {
@@ -144,6 +150,7 @@ constexpr Reader kReaders[] = {{"config", true, read_config},
                                {"index", true, read_index},
                                {"safetensors", false, read_safetensors},
                                {"npy", false, read_npy},
+                               {"picture", false, read_any_picture},
                                {"torch", false, read_torch},
                                {"snapshot", false, read_snapshot}};
 
