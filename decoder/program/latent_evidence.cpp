@@ -44,7 +44,7 @@ double LatentScaling::input_deviation() const {
 }
 
 LatentEvidence latent_evidence(const LatentScaling& scaling, const Array& latent) {
-  constexpr double kFits = 2, kApart = 2;
+  constexpr double kFits = 2, kApart = 1.6;
   const std::vector<ChannelSums> sums = sums_of_channels(latent);
   const double of_channel = double(latent.values.size()) / double(sums.size());
   double sum = 0, squares = 0, unscaled = 0;

@@ -28,7 +28,7 @@ struct LatentEvidence {
 /// Classifies a latent by its root mean square (RMS). Pipelines scale latents so that each channel has mean
 /// 0 and deviation 1 over many pictures. One picture's RMS may be off by a factor of 2. So a latent gets a
 /// kind if its RMS under that reading is off by at most a factor of 2, and the other reading is off by at
-/// least twice as much. The latent is N×C×…, with the scaling's channels.
+/// least 1.6 times as much. The latent is N×C×…, with the scaling's channels.
 LatentEvidence latent_evidence(const LatentScaling& scaling, const Array& latent);
 
 }  // namespace headroom

@@ -37,8 +37,10 @@ TEST_CASE("a latent's deviation says what it is where the two readings lie apart
   CHECK(kind(sdxl, drawn(40)) == LatentKind::doubtful);
   CHECK(kind(sdxl, drawn(0)) == LatentKind::doubtful);
   CHECK(kind(sdxl, drawn(0.01)) == LatentKind::doubtful);
-  for (const double deviation : {0.65, 1.0})
+  for (const double deviation : {0.7, 0.8, 1.0})
     CHECK(kind(scaling(0.65), drawn(deviation)) == LatentKind::doubtful);
+  CHECK(kind(scaling(1.67), drawn(1.84)) == LatentKind::decoder_input);
+  CHECK(kind(scaling(2.77), drawn(1.3)) == LatentKind::of_pipeline);
   CHECK(latent_evidence(sdxl, drawn(2)).standard_deviation == Approx(2).epsilon(0.1));
   CHECK(sdxl.input_deviation() == Approx(7.68).epsilon(0.01));
 }
