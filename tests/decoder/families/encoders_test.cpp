@@ -6,7 +6,7 @@
 #include "decoder/families/load_model.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
-#include "tests/support/program.h"
+#include "tests/decoder/files/scratch.h"
 
 namespace headroom {
 namespace {
