@@ -25,7 +25,7 @@ DeviceTile CpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
   return held(headroom::make_tile(steps_.pool, region, channels, items));
 }
 
-void CpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
+void CpuDevice::load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) {
   std::vector<float*> targets;
   for (int64_t item = 0; item < items; ++item)
     targets.push_back(static_cast<float*>(view.blocks[static_cast<size_t>(item)]));

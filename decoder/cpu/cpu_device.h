@@ -15,7 +15,7 @@ class CpuDevice final : public Device, private DeviceStatistics {
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
   MemoryMeter& memory() override { return steps_.pool; }
 
-  void load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) override;
+  void load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) override;
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
             const std::string& layer, PictureSink& sink) override;
   void finish_output() override {}

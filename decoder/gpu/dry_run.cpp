@@ -31,7 +31,7 @@ class DryDevice final : public GpuDevice {
  public:
   using GpuDevice::GpuDevice;
 
-  void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
+  void load_latent(const ArrayView&, int64_t, const MapView&, int64_t) override {}
   void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
 };
 

@@ -71,7 +71,7 @@ DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
   return tile;
 }
 
-void GpuDevice::load_latent(const Array& latent, int64_t first_item, const MapView& view, int64_t items) {
+void GpuDevice::load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) {
   const int64_t count = positions(extent_of(view.region)), values = count * view.channels;
   std::vector<float> pixels(static_cast<size_t>(values));
   for (int64_t item = 0; item < items; ++item) {

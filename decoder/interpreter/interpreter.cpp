@@ -36,7 +36,7 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
   measurements_.resize(plan.passes.size());
 }
 
-void Interpreter::run(const Array& latent, int64_t first_item, PictureSink& sink) {
+void Interpreter::run(const ArrayView& latent, int64_t first_item, PictureSink& sink) {
   first_item_ = first_item;
   device_.watch_calls([this](double share) {
     events_.step_part_done(plan_, {running_.pass, running_.tile, running_.step, steps_.share_done(share)});

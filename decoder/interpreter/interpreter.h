@@ -33,7 +33,7 @@ class Interpreter {
               EventSink* events, const RankLink* link = nullptr);
 
   /// Decodes items [first, first + plan.micro_batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
-  void run(const Array& latent, int64_t first_item, PictureSink& sink);
+  void run(const ArrayView& latent, int64_t first_item, PictureSink& sink);
 
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
 

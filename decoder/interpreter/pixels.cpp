@@ -19,9 +19,9 @@ void require_finite(const float* values, int64_t count, const std::string& layer
   if (!finite) stop_not_finite(layer);
 }
 
-void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,
+void interleave_planes(const ArrayView& latent, int64_t first_item, int64_t channels, int64_t positions,
                        const std::vector<float*>& items) {
-  const float* from = latent.values.data() + first_item * channels * positions;
+  const float* from = latent.values + first_item * channels * positions;
   for (float* item : items) {
     for (int64_t c = 0; c < channels; ++c, from += positions) {
       for (int64_t i = 0; i < positions; ++i) item[i * channels + c] = from[i];

@@ -13,7 +13,7 @@ namespace headroom {
 /// Calls stop_not_finite() if a value is not finite.
 void require_finite(const float* values, int64_t count, const std::string& layer);
 /// Converts items of a latent from planes to channels-last pixels, each item into its buffer of `items`.
-void interleave_planes(const Array& latent, int64_t first_item, int64_t channels, int64_t positions,
+void interleave_planes(const ArrayView& latent, int64_t first_item, int64_t channels, int64_t positions,
                        const std::vector<float*>& items);
 
 }  // namespace headroom

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-void check_latent(const Model& model, const Plan& plan, const Array& latent) {
+void check_latent(const Model& model, const Plan& plan, const ArrayView& latent) {
   const Extent extent =
       latent_extent(model, plan.request.width_pixels, plan.request.height_pixels, plan.request.frames);
   const std::vector<int64_t> expected = input_shape(model, extent, plan.request.batch);
@@ -27,7 +27,7 @@ void check_latent(const Model& model, const Plan& plan, const Array& latent) {
   throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
 }
 
-RunStats Session::decode(size_t number, const Array& latent, PictureSink& sink, EventSink* events,
+RunStats Session::decode(size_t number, const ArrayView& latent, PictureSink& sink, EventSink* events,
                          const RankLink* link) {
   const Plan& plan = plans_[number];
   if (!plan.share.alone() && link == nullptr) throw std::logic_error("one rank's plan without the others");
@@ -70,7 +70,7 @@ std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* g
   return std::make_unique<CpuSession>(request);
 }
 
-RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const ArrayView& latent,
                 PictureSink& sink, const DecodeHooks& options) {
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
   const std::unique_ptr<gpu::Gpu> opened = on_gpu && options.gpu == nullptr ? gpu::open_gpu() : nullptr;

@@ -35,7 +35,7 @@ class Session {
   /// cannot run the plan; LimitExceeded, DeviceError. The caller finishes the sink after success. Pass `link`
   /// if the plan is for one of several ranks. All ranks decode at the same time, and each writes its own
   /// output rows to its sink.
-  RunStats decode(size_t plan, const Array& latent, PictureSink& sink, EventSink* events,
+  RunStats decode(size_t plan, const ArrayView& latent, PictureSink& sink, EventSink* events,
                   const RankLink* link = nullptr);
 
   /// Most bytes of its own memory that the session has held; on a GPU, the bytes that it reserved.
@@ -78,7 +78,7 @@ class Session {
 };
 
 /// Throws InputError if the latent does not have the plan's shape.
-void check_latent(const Model& model, const Plan& plan, const Array& latent);
+void check_latent(const Model& model, const Plan& plan, const ArrayView& latent);
 
 /// Model, plans and memory limits of a session.
 struct SessionRequest {
@@ -111,7 +111,7 @@ struct DecodeHooks {
 };
 
 /// Runs one decode in a session of its own, within the plan's limit and on the plan's device.
-RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const Array& latent,
+RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const ArrayView& latent,
                 PictureSink& sink, const DecodeHooks& options = {});
 
 }  // namespace headroom

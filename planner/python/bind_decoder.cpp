@@ -118,15 +118,22 @@ Dtype float_dtype(const Tensor& tensor, const char* name) {
   }
 }
 
-Array array_of(const Stored& latent) {
-  Array array{shape_of(latent), std::vector<float>(latent.size())};
-  kernels::widen(float_dtype(latent, "latent"), latent.data(), array.values.data(), std::ssize(array.values));
-  const int64_t bad = first_non_finite(array.values.data(), std::ssize(array.values));
+/// The tensor's own memory if it is fp32, otherwise `widened`.
+ArrayView view_of(const Stored& latent, std::vector<float>& widened) {
+  const Dtype dtype = float_dtype(latent, "latent");
+  const auto count = static_cast<int64_t>(latent.size());
+  const auto* values = static_cast<const float*>(latent.data());
+  if (dtype != Dtype::fp32) {
+    widened.resize(latent.size());
+    kernels::widen(dtype, latent.data(), widened.data(), count);
+    values = widened.data();
+  }
+  const int64_t bad = first_non_finite(values, count);
   if (bad >= 0) {
     throw InputError("latent: element " + std::to_string(bad) + " is not finite (" +
-                     std::to_string(array.values[static_cast<size_t>(bad)]) + ")");
+                     std::to_string(values[bad]) + ")");
   }
-  return array;
+  return {shape_of(latent), values};
 }
 
 int64_t elements_of(const PictureShape& shape) {
@@ -156,7 +163,8 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
   std::optional<HeldTensors> held;
   if (tensors) held.emplace(*tensors, planned.plan.request.model);
   TensorSink sink(shape, float_dtype(out, "out"), static_cast<std::byte*>(out.data()));
-  const Array values = array_of(latent);
+  std::vector<float> widened;
+  const ArrayView values = view_of(latent, widened);
   PythonProgress told(options.progress);
   const nb::gil_scoped_release no_gil;
   std::optional<TraceRecorder> recorder;

@@ -24,7 +24,7 @@ class InProcessDecoder {
     const Plan& plan;
     /// Null if the packed weights of the previous decode are still valid.
     const MemoryWeights* weights = nullptr;
-    const Array& latent;
+    const ArrayView& latent;
     PictureSink& sink;
     int threads = 0;  ///< 0 leaves the default
     EventSink* events = nullptr;

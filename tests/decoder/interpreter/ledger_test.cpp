@@ -63,7 +63,7 @@ class LedgerDevice final : public Device, private MemoryMeter, private DeviceSta
   }
   MemoryMeter& memory() override { return *this; }
 
-  void load_latent(const Array&, int64_t first, const MapView& view, int64_t) override {
+  void load_latent(const ArrayView&, int64_t first, const MapView& view, int64_t) override {
     note("load_latent", {&view}, first);
   }
   void emit(const MapView& source, const Region& region, int64_t first, int64_t items, const std::string&,

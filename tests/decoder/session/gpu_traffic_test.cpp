@@ -86,7 +86,7 @@ Traffic traffic_of(const Model& model, const Plan& plan) {
   class Device final : public GpuDevice {
    public:
     using GpuDevice::GpuDevice;
-    void load_latent(const Array&, int64_t, const MapView&, int64_t) override {}
+    void load_latent(const ArrayView&, int64_t, const MapView&, int64_t) override {}
     void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
   } device(model.graph, plan, *memory, WeightSource{none, &weights}, staging);
   DiscardingSink sink({1, 1, 1, 1, 1});
