@@ -79,7 +79,7 @@ DryRun run_dry_on(gpu::Gpu& gpu, const Model& model, const Plan& plan, EventSink
     NoTransfers transfers;
     DiscardingSink sink({1, 1, 1, 1, 1});
     RequestScopes scopes(*memory, model.graph, sizes_of(model.graph, plan).latent, listener);
-    Interpreter(model, micro_batch, device, &transfers, &scopes).run({}, first_item, sink);
+    Interpreter(model, micro_batch, device, &transfers, &scopes).run(Array{}, first_item, sink);
     scopes.finish();
     if (first_item == 0) dry_run.passes = scopes.passes();
     return first_event;

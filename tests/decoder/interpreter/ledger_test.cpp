@@ -168,7 +168,7 @@ void run(const Model& model, const Plan& plan, Ledger& ledger) {
   LedgerEvents events(ledger);
   DiscardingSink sink({1, 1, 1, 1, 1});
   for (int64_t item = 0; item < plan.request.batch; item += plan.micro_batch)
-    Interpreter(model, plan_of_micro_batch(plan, item), device, &transfers, &events).run({}, item, sink);
+    Interpreter(model, plan_of_micro_batch(plan, item), device, &transfers, &events).run(Array{}, item, sink);
 }
 
 /// Runs a random single-rank plan for a random model family.
