@@ -1,4 +1,4 @@
-"""Recognises decoders without a config, such as ComfyUI's, by their tensors and by the settings of their modules.
+"""Recognises decoders and encoders without a config, such as ComfyUI's, by their tensors and by the settings of their modules.
 
 Tensor names are those of the original checkpoints, which ComfyUI keeps. The decoder maps them to diffusers' names itself
 (decoder/weights/tensor_names.h). A family's record names its scheme (`original_names` in decoder/families).
@@ -7,14 +7,17 @@ Tensor names are those of the original checkpoints, which ComfyUI keeps. The dec
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from . import _core
+from .changes import forward_hooks, global_hooks, is_plain, kind_of, raise_first, replaced_methods, replaced_on_instance, shown, used_modules
+from .code_names import CALLED, methods_of
 from .described import model_of
-from .errors import Unsupported
-from .layers import LayerRules
+from .errors import InputError, Unsupported
+from .layers import LayerRules, _expected
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -28,6 +31,10 @@ class Recognised:
     """The module's own decode divides latents by the model's scaling factor. Those of the other modules expect divided latents."""
     clip_remark: str = ""
     """How decoded clips differ from the module's own decode. Empty: they do not."""
+    encoder: _core.Model | None = None
+    """None: Headroom does not encode with this module."""
+    encoder_rules: LayerRules = LayerRules()
+    why_no_encoder: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class _Scheme:
     """A tensor that only decoders with these names have. What comes before it is the prefix of all names."""
     config: Callable[[Shapes, Any], dict]
     """Makes a config from shapes, and from the module or None. KeyError: a tensor is missing. IndexError: a shape lacks an axis."""
+    encoder: Callable[[Shapes, Any, dict], dict] | None = None
+    """Makes the keys that the encoder adds to this config. Raises Unsupported for an encoder that no config describes, and as `config` does."""
     decoder: str = "decoder."
     """Names of the decoder's own tensors start with this."""
     unread: str = ""
@@ -43,31 +52,78 @@ class _Scheme:
 
 
 def recognise(module: Any) -> Recognised:
-    """The decoder of a module. Raises Unsupported with the tensor or setting that is not supported."""
-    config, model = known_model(module.state_dict(), module)
+    """The decoder of a module, and its encoder if Headroom knows it. Raises Unsupported with the tensor or setting of the decoder that is
+    not supported."""
+    tensors = module.state_dict()
+    config, model = known_model(tensors, module)
     name = config["_class_name"]
     rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"))
     remark = _HUNYUAN_VIDEO_CLIPS if name == _class_of("hunyuan_video") else ""
-    return Recognised(model, rules, name == _class_of("seedvr2"), remark)
+    known = Recognised(model, rules, name == _class_of("seedvr2"), remark)
+    try:
+        config, encoder = known_encoder(tensors, module)
+    except (InputError, Unsupported) as why:
+        return replace(known, why_no_encoder=str(why))
+    return replace(known, encoder=encoder, encoder_rules=replace(rules, padding_mode=config.get("encoder_spatial_padding_mode", "zeros")))
 
 
 def known_model(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:
     """The config and model that have these tensors, by name. Raises Unsupported, also for a tensor that the model does not read."""
+    prefix, scheme, own = _own_shapes(tensors)
+    config = _described("decoder", scheme.config, own, module)
+    model = model_of(json.dumps(config), config["_class_name"])
+    _require_all_read(model, tensors, prefix + scheme.decoder, scheme.unread)
+    return config, model
+
+
+def known_encoder(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:
+    """The config and the encoding model that have these tensors. Raises Unsupported, also for a tensor that the model does not read, and
+    InputError for one that is missing or has another shape."""
+    prefix, scheme, own = _own_shapes(tensors)
+    config = _described("decoder", scheme.config, own, module)
+    name = config["_class_name"]
+    if scheme.encoder is None or not model_of(json.dumps(config), name).has_encoder:
+        raise Unsupported(f"{name}: Headroom does not encode with this class")
+    if not any(tensor.startswith("encoder.") for tensor in own):
+        raise Unsupported("vae: it has no encoder")
+    config |= _described("encoder", scheme.encoder, own, module, config)
+    model = model_of(json.dumps(config), name).for_direction("encode")
+    _require_all_read(model, tensors, prefix + "encoder.", scheme.unread)
+    _require_parameters(model, tensors)
+    return config, model
+
+
+def _own_shapes(tensors: Mapping[str, Any]) -> tuple[str, _Scheme, Shapes]:
+    """The prefix of the VAE's names, their scheme, and the shapes by names without the prefix."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     prefix, scheme = _scheme_of(shapes)
-    own = {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
+    return prefix, scheme, {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
+
+
+def _described(side: str, config: Callable[..., dict], *given: Any) -> dict:
     try:
-        config = scheme.config(own, module)
+        return config(*given)
     except KeyError as error:
         raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
     except (IndexError, ZeroDivisionError):
-        raise Unsupported("vae: its decoder's tensors have other shapes than those of any decoder that is known by its tensors") from None
-    model = model_of(json.dumps(config), config["_class_name"])
+        raise Unsupported(f"vae: its {side}'s tensors have other shapes than those of any {side} that is known by its tensors") from None
+
+
+def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str, unread: str) -> None:
+    """Raises Unsupported for a tensor whose name has this start and that the model does not read."""
     read = set(model.read_names(list(tensors)))
     for name in sorted(tensors):
-        if name.startswith(prefix + scheme.decoder) and name not in read and not (scheme.unread and scheme.unread in name):
-            raise Unsupported(f"{name}: {config['_class_name']} has no such tensor. This is another decoder than those known here")
-    return config, model
+        if name.startswith(start) and name not in read and not (unread and unread in name):
+            raise Unsupported(f"{name}: {model.class_name} has no such tensor. This is another {model.direction[:-1]}r than those known here")
+
+
+def _require_parameters(model: _core.Model, tensors: Mapping[str, Any]) -> None:
+    """Raises InputError with the first parameter that is missing or has another shape."""
+    import torch
+
+    # Values are not read. So tensors of the same shapes serve, whatever dtype and device the given ones have.
+    shaped = {name: torch.empty(tuple(tensors[name].shape), dtype=torch.float16) for name in model.read_names(list(tensors))}
+    _core.require_parameters(model, shaped, "vae")
 
 
 def _scheme_of(shapes: Shapes) -> tuple[str, _Scheme]:
@@ -114,6 +170,32 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
         "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
         **_flux2(shapes, latent_channels),
     }
+
+
+def _stable_diffusion_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    levels = _numbered(shapes, r"encoder\.down\.(\d+)\.")
+    widths = [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+    own_widths = {}
+    if widths != config["block_out_channels"]:
+        if "patch_size" not in config:  # only FLUX.2's class has other widths in its decoder
+            _refuse_widths(widths, config)
+        own_widths = {"block_out_channels": widths, "decoder_block_out_channels": config["block_out_channels"]}
+    return {
+        **own_widths,
+        "in_channels": shapes["encoder.conv_in.weight"][1],
+        "down_block_types": ["DownEncoderBlock2D"] * levels,
+        "use_quant_conv": "quant_conv.weight" in shapes or "encoder.quant_conv.weight" in shapes,
+    }
+
+
+def _require_layers(config: dict, layers: int) -> None:
+    if layers != config["layers_per_block"]:
+        raise Unsupported(f"encoder: {layers} residual blocks at each resolution, expected {config['layers_per_block']}, one fewer than the decoder has")
+
+
+def _refuse_widths(widths: list[int], config: dict) -> None:
+    raise Unsupported(f"encoder: widths {widths}, expected those of the decoder, {config['block_out_channels']}")
 
 
 def _flux2(shapes: Shapes, latent_channels: int) -> dict:
@@ -188,6 +270,20 @@ def _hunyuan_video_15(shapes: Shapes, module: Any) -> dict:
     }
 
 
+def _hunyuan_video_15_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    levels = _numbered(shapes, r"encoder\.down\.(\d+)\.")
+    widths = [shapes[f"encoder.down.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)]
+    _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+    if widths != config["block_out_channels"]:
+        _refuse_widths(widths, config)
+    match_channels = True
+    for level in range(levels):
+        if f"encoder.down.{level}.downsample.conv.conv.weight" in shapes:
+            following = f"encoder.down.{level + 1}.block.0.conv1.conv.weight"
+            match_channels &= following in shapes and shapes[following][1] == widths[level + 1]
+    return {"in_channels": shapes["encoder.conv_in.conv.weight"][1], "downsample_match_channel": match_channels}
+
+
 def _ltx(shapes: Shapes, module: Any) -> dict:
     """LTX-Video and LTX-2. Their modules differ in settings that no shape shows."""
     decoder = _child(module, "decoder")
@@ -217,7 +313,6 @@ def _ltx(shapes: Shapes, module: Any) -> dict:
         raise Unsupported("decoder.up_blocks: expected residual blocks first and last")
     factors = [getattr(up, "out_channels_reduction_factor", 1) for _, _, up in stages]
     strides = [tuple(getattr(up, "stride", (2, 2, 2))) for _, _, up in stages]
-    kinds = {(2, 2, 2): "spatiotemporal", (1, 2, 2): "spatial", (2, 1, 1): "temporal"}
     patch = decoder.patch_size
     return {
         "_class_name": _class_of("ltx"),
@@ -226,7 +321,7 @@ def _ltx(shapes: Shapes, module: Any) -> dict:
         "decoder_block_out_channels": [width * factor for (width, _, _), factor in zip(stages, factors)][::-1],
         "decoder_layers_per_block": [*[blocks for _, blocks, _ in stages][::-1], mid[1]],
         "decoder_spatio_temporal_scaling": [up is not None for _, _, up in stages][::-1],
-        "upsample_type": [kinds.get(stride, str(stride)) for stride in strides],
+        "upsample_type": [_LTX_SCALINGS.get(stride, str(stride)) for stride in strides],
         "upsample_residual": [bool(getattr(up, "residual", False)) for _, _, up in stages][::-1],
         "upsample_factor": factors[::-1],
         "timestep_conditioning": False,
@@ -234,6 +329,39 @@ def _ltx(shapes: Shapes, module: Any) -> dict:
         "resnet_norm_eps": 1e-6,
         "decoder_causal": bool(decoder.causal),
         "decoder_spatial_padding_mode": decoder.conv_in.conv.padding_mode,
+    }
+
+
+_LTX_SCALINGS = {(2, 2, 2): "spatiotemporal", (1, 2, 2): "spatial", (2, 1, 1): "temporal"}
+
+
+def _ltx_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    """LTX-2's encoder. That of LTX-Video 0.9.0 has other downsamplings."""
+    encoder = _child(module, "encoder")
+    if encoder is None:
+        raise Unsupported("encoder.down_blocks: LTX encoders differ in settings that no tensor shows; expected a module, found tensors alone")
+    layers, widths, kinds = [0], [], []
+    for number, block in enumerate(encoder.down_blocks):
+        name = f"encoder.down_blocks.{number}"
+        if f"{name}.res_blocks.0.conv1.conv.weight" in shapes and layers[-1] == 0:
+            layers[-1] = _numbered(shapes, rf"encoder\.down_blocks\.{number}\.res_blocks\.(\d+)\.")
+        elif f"{name}.conv.conv.weight" in shapes:
+            stride = tuple(block.stride)
+            kinds.append(_LTX_SCALINGS.get(stride, str(stride)))
+            widths.append(shapes[f"{name}.conv.conv.weight"][0] * math.prod(stride))
+            layers.append(0)
+        else:
+            raise Unsupported(f"{name}: {type(block).__name__}, expected residual blocks, then a downsampling by space to depth")
+    if encoder.patch_size != config["patch_size"]:
+        raise Unsupported(f"encoder.patch_size is {encoder.patch_size}, expected that of the decoder, {config['patch_size']}")
+    return {
+        "in_channels": shapes["encoder.conv_in.conv.weight"][1] // encoder.patch_size**2,
+        "block_out_channels": widths,
+        "layers_per_block": layers,
+        "spatio_temporal_scaling": [True] * len(widths),
+        "downsample_type": kinds,
+        "encoder_causal": True,  # ComfyUI's encoder has no other mode
+        "encoder_spatial_padding_mode": encoder.conv_in.conv.padding_mode,
     }
 
 
@@ -265,6 +393,23 @@ def _wan(shapes: Shapes, module: Any) -> dict:
     }
     patch = getattr(module, "patch_size", 1 if of_pictures else 2)
     return {**config, "patch_size": patch} if nested and patch > 1 else config
+
+
+def _wan_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    base, multiples = shapes["encoder.conv1.weight"][0], config["dim_mult"]
+    nested = config.get("is_residual", False)
+
+    def downsampling(level: int) -> str:
+        return f"encoder.downsamples.{level}.downsamples.2" if nested else f"encoder.downsamples.{3 * level + 2}"
+
+    frames = [f"{downsampling(level)}.time_conv.weight" in shapes for level in range(len(multiples) - 1)]
+    if frames != config["temperal_downsample"]:
+        raise Unsupported(f"encoder.downsamples: it halves frames at {frames}, expected as the decoder doubles them, {config['temperal_downsample']}")
+    return {
+        "base_dim": base,
+        "decoder_base_dim": config.get("decoder_base_dim", config["base_dim"]),
+        "in_channels": shapes["encoder.conv1.weight"][1],
+    }
 
 
 def _frames_of(kernel: Sequence[int]) -> int:
@@ -307,6 +452,59 @@ def _seedvr2(shapes: Shapes, module: Any) -> dict:
     }
 
 
+def _seedvr2_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    levels = _numbered(shapes, r"encoder\.down_blocks\.(\d+)\.")
+    widths = [shapes[f"encoder.down_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    _require_layers(config, _numbered(shapes, r"encoder\.down_blocks\.0\.resnets\.(\d+)\."))
+    if widths != config["block_out_channels"]:
+        _refuse_widths(widths, config)
+    return {"in_channels": shapes["encoder.conv_in.weight"][1], "use_quant_conv": "quant_conv.weight" in shapes}
+
+
+def require_plain_encoder(module: Any, known: Recognised) -> None:
+    """Raises Unsupported with the first layer of the encoder that computes something else than Headroom's."""
+    raise_first(_encoder_differences(module, known))
+
+
+def _encoder_differences(module: Any, known: Recognised) -> Iterator[str]:
+    read = set(known.encoder.read_names(list(module.state_dict())))
+    yield from global_hooks()
+    for name, part in used_modules(module, "encode"):
+        methods = methods_of(type(part), CALLED)
+        yield from forward_hooks(name, part)
+        yield from replaced_methods(name, methods)
+        yield from replaced_on_instance(name, part, methods)
+        for leaf, tensor in (*part._parameters.items(), *part._buffers.items()):
+            if tensor is not None and not is_plain(tensor):
+                yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
+        if part._parameters and not any(f"{name}.{leaf}" in read for leaf in part._parameters):
+            continue  # for example a convolution over frames in a VAE of pictures
+        for key, expected in _expected_of_encoder(name, part, known.encoder_rules).items():
+            found = vars(part).get(key, expected)
+            if found != expected:
+                yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
+
+
+def _expected_of_encoder(name: str, part: Any, rules: LayerRules) -> dict[str, Any]:
+    """Expected values of a layer's settings. Downsamplings pad outside of their convolutions."""
+    import torch
+
+    expected = _expected(part, rules)
+    if isinstance(part, torch.nn.ZeroPad2d):
+        expected["padding"] = (0, 1, 0, 1)
+    if isinstance(vars(part).get("sample"), bool):  # of a regularisation: it takes the mode of the distribution
+        expected["sample"] = False
+    if isinstance(part, torch.nn.modules.conv._ConvNd) and _DOWNSAMPLING.search(name):
+        around = vars(part).get("_padding")
+        none = (0,) * len(around) if isinstance(around, tuple) else 0
+        expected |= {"stride": tuple(2 if side == 3 else 1 for side in part.kernel_size), "padding": (0,) * len(part.kernel_size), "_padding": none}
+    return expected
+
+
+_DOWNSAMPLING = re.compile(r"\.(downsample\.conv|resample\.1|time_conv|downsamplers\.0\.conv)$")
+"""Names of convolutions with a stride."""
+
+
 def _child(module: Any, path: str) -> Any:
     """The submodule with this name, or None."""
     for word in path.split("."):
@@ -315,11 +513,11 @@ def _child(module: Any, path: str) -> Any:
 
 
 _SCHEMES = (
-    _Scheme("decoder.up_blocks.0.res_blocks.0.conv1.conv.weight", _ltx),
-    _Scheme("decoder.mid.block_1.norm1.gamma", _hunyuan_video_15, unread=".temb_proj."),
-    _Scheme("decoder.mid.block_1.norm1.weight", _stable_diffusion),
-    _Scheme("decoder.middle.0.residual.0.gamma", _wan, unread=".time_conv."),
-    _Scheme("decoder.up_blocks.0.upsamplers.0.upscale_conv.weight", _seedvr2),
+    _Scheme("decoder.up_blocks.0.res_blocks.0.conv1.conv.weight", _ltx, _ltx_encoder),
+    _Scheme("decoder.mid.block_1.norm1.gamma", _hunyuan_video_15, _hunyuan_video_15_encoder, unread=".temb_proj."),
+    _Scheme("decoder.mid.block_1.norm1.weight", _stable_diffusion, _stable_diffusion_encoder),
+    _Scheme("decoder.middle.0.residual.0.gamma", _wan, _wan_encoder, unread=".time_conv."),
+    _Scheme("decoder.up_blocks.0.upsamplers.0.upscale_conv.weight", _seedvr2, _seedvr2_encoder),
     _Scheme("3.conv.0.weight", _tiny, decoder=""),
 )
 

@@ -90,7 +90,7 @@ Traffic traffic_of(const Model& model, const Plan& plan) {
     void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
   } device(model.graph, plan, *memory, WeightSource{none, &weights}, staging);
   DiscardingSink sink({1, 1, 1, 1, 1});
-  Interpreter(model, plan, device, nullptr, &gpu).run({}, 0, sink);
+  Interpreter(model, plan, device, nullptr, &gpu).run(Array{}, 0, sink);
   return gpu;
 }
 
