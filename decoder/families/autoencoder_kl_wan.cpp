@@ -98,6 +98,20 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
   return config;
 }
 
+/// Checks that the encoder's shortcuts can average their channels.
+void check_means(const Config& config, const JsonFields& json) {
+  int64_t from = 1;  // the first stage begins with the base width
+  for (size_t i = 0; i < config.multiples.size(); ++i) {
+    const bool last = i + 1 == config.multiples.size();
+    const int64_t pixels = last ? 1 : config.frames_downsampled[i] ? 8 : 4;
+    if (from * pixels % config.multiples[i] != 0) {
+      json.fail("dim_mult: " + std::to_string(pixels) + " times " + std::to_string(from) +
+                " cannot be averaged to " + std::to_string(config.multiples[i]));
+    }
+    from = config.multiples[i];
+  }
+}
+
 /// The encoder's part of a config. `picture_channels` is the class's key for the channels of its input.
 Config read_encoder(const JsonFields& json, const char* picture_channels, const char* output_channels,
                     const Config& defaults = {}) {
@@ -121,6 +135,7 @@ Config read_encoder(const JsonFields& json, const char* picture_channels, const 
   const int64_t pixels = config.patch * config.patch;
   if (config.picture_channels % pixels != 0)
     json.fail(std::string(picture_channels) + ": expected a multiple of " + std::to_string(pixels));
+  if (config.residual) check_means(config, json);
   return config;
 }
 

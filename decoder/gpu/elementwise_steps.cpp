@@ -1,8 +1,7 @@
-#include <stdexcept>
-
 #include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/gpu_steps.h"
 #include "decoder/operations/depth_to_space.h"
+#include "decoder/operations/space_to_depth.h"
 
 namespace headroom::gpu_steps {
 namespace {
@@ -56,8 +55,17 @@ void unfold_frames(GpuSteps& steps, const StepCall& call) {
   }
 }
 
-void space_to_depth(GpuSteps&, const StepCall&) {
-  throw std::logic_error("encodes run on the CPU");  // the planner makes no plan of one for a GPU
+void space_to_depth(GpuSteps& steps, const StepCall& call) {
+  const Op& op = *call.op;
+  const auto layout = [&](bool first) {
+    const FoldLayout fold = fold_layout(op, call.inputs[0].channels, call.target.channels, first);
+    return gpu::FoldSteps{static_cast<int32_t>(fold.frames),       static_cast<int32_t>(fold.zeros),
+                          static_cast<int32_t>(fold.channel_step), static_cast<int32_t>(fold.frame_step),
+                          static_cast<int32_t>(fold.row_step),     static_cast<int32_t>(fold.column_step),
+                          static_cast<int32_t>(fold.group)};
+  };
+  run_items<gpu::SpaceToDepth>(steps, call, op.stride.t, op.stride.y, op.stride.x, layout(true),
+                               layout(false), box_of(call.region));
 }
 
 void gate(GpuSteps& steps, const StepCall& call) {

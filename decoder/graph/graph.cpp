@@ -151,7 +151,8 @@ TensorId Graph::strided_conv(const std::string& name, TensorId x, int64_t channe
   const Axes<int32_t> scale = tensor(x).scale;
   const bool divides = scale.t % stride.t == 0 && scale.y % stride.y == 0 && scale.x % stride.x == 0;
   if (!divides || traits.groups != 1 || traits.shortcut || traits.frames_ahead > 0 || kernel.t < stride.t ||
-      (traits.keeps_first_frame && (stride.t == 1 || channels != tensor(x).channels)))
+      (traits.keeps_first_frame &&
+       (stride.t == 1 || stride.y * stride.x != 1 || channels != tensor(x).channels)))
     throw std::logic_error(name + ": a convolution with this stride is not supported");
   const TensorId id = conv(name, x, channels, kernel, traits);
   ops_.back().stride = stride;

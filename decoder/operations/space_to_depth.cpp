@@ -3,38 +3,39 @@
 #include "decoder/operations/operation.h"
 
 namespace headroom {
-namespace {
 
-/// Number of a pixel in the order of channels, and the distance of its neighbouring channels.
-FoldedPixel pixel_of(const Op& op, int64_t inputs, int64_t frames, int64_t frame, int64_t row,
-                     int64_t column) {
-  const int64_t rows = op.stride.y, columns = op.stride.x, pixels = frames * rows * columns;
-  switch (op.fold.order) {
-    case FoldOrder::channel_frame_row_column:
-      return {0, row, column, pixels, (frame * rows + row) * columns + column};
-    case FoldOrder::channel_column_row:
-      return {0, row, column, pixels, (frame * columns + column) * rows + row};
-    case FoldOrder::frame_row_column_channel:
-      break;
-  }
-  return {0, row, column, 1, ((frame * rows + row) * columns + column) * inputs};
+FoldLayout fold_layout(const Op& op, int64_t inputs, int64_t outputs, bool first) {
+  const int64_t rows = op.stride.y, columns = op.stride.x;
+  FoldLayout layout;
+  layout.frames = first && op.fold.first == FoldFirst::alone ? 1 : op.fold.frames;
+  if (first && op.fold.first == FoldFirst::zeros) layout.zeros = layout.frames - 1;
+  const int64_t pixels = layout.frames * rows * columns;
+  layout.group = inputs * pixels / outputs;
+  // Steps between pixels in units of channels of one pixel.
+  const bool by_pixel = op.fold.order == FoldOrder::frame_row_column_channel;
+  const int64_t unit = by_pixel ? inputs : 1;
+  const bool column_first = op.fold.order == FoldOrder::channel_column_row;
+  layout.channel_step = by_pixel ? 1 : pixels;
+  layout.frame_step = rows * columns * unit;
+  layout.row_step = (column_first ? 1 : columns) * unit;
+  layout.column_step = (column_first ? rows : 1) * unit;
+  return layout;
 }
-
-}  // namespace
 
 FoldedFrame folded_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame) {
   const bool first = frame == 0 || op.stride.t == 1;
-  const bool alone = first && op.fold.first == FoldFirst::alone;
-  const int64_t frames = alone ? 1 : op.fold.frames;
+  const FoldLayout layout = fold_layout(op, inputs, outputs, first);
   FoldedFrame folded;
-  folded.group = inputs * frames * op.stride.y * op.stride.x / outputs;
-  for (int64_t t = 0; t < frames; ++t) {
-    if (first && op.fold.first == FoldFirst::zeros && t + 1 < frames) continue;
+  folded.group = layout.group;
+  for (int64_t t = layout.zeros; t < layout.frames; ++t) {
     for (int64_t y = 0; y < op.stride.y; ++y) {
       for (int64_t x = 0; x < op.stride.x; ++x) {
-        FoldedPixel pixel = pixel_of(op, inputs, frames, t, y, x);
-        pixel.frame = first ? frame : (frame - 1) * op.stride.t + 1 + t;
-        folded.pixels.push_back(pixel);
+        folded.pixels.push_back(
+            {.frame = first ? frame : (frame - 1) * op.stride.t + 1 + t,
+             .row = y,
+             .column = x,
+             .channel_step = layout.channel_step,
+             .begin = t * layout.frame_step + y * layout.row_step + x * layout.column_step});
       }
     }
   }

@@ -7,6 +7,19 @@
 
 namespace headroom {
 
+/// Layout of the channels that space_to_depth makes of a square of pixels, before their mean. Channel c of
+/// the pixel (frame, row, column) of the square adds to output channel (c * channel_step + frame *
+/// frame_step + row * row_step + column * column_step) / group.
+struct FoldLayout {
+  int64_t frames = 1;  ///< of the square
+  int64_t zeros = 0;   ///< the first of these frames, which have only zeros
+  int64_t channel_step = 1, frame_step = 1, row_step = 1, column_step = 1;
+  int64_t group = 1;
+};
+/// `inputs` and `outputs` are numbers of channels. `first`: of frame 0, or of every frame if the operation
+/// has no stride over the time.
+FoldLayout fold_layout(const Op& op, int64_t inputs, int64_t outputs, bool first);
+
 /// A pixel whose channels become channels of an output position of space_to_depth.
 struct FoldedPixel {
   int64_t frame = 0;  ///< of the input

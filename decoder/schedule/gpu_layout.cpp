@@ -81,6 +81,7 @@ int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype) {
 }
 
 int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype) {
+  if (kernel.stride != Axes<int32_t>{1, 1, 1}) return 0;
   const int64_t element = bytes_per_element(dtype);
   const Extent own{output.t, kernel.upsamples ? coarse(output.y) : output.y,
                    kernel.upsamples ? coarse(output.x) : output.x};

@@ -77,7 +77,8 @@ constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
 
 /// Workspace limit of one convolution of one item with this output extent. Over upsampling it includes the
-/// buffer for a frame's four phases. Holds wherever the tile lies.
+/// buffer for a frame's four phases. Strided convolutions run on our own kernels, which need none. Holds
+/// wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype);
 
 }  // namespace headroom::gpu

@@ -144,8 +144,9 @@ class Lowering {
     if (goal_.carries_rows) of_operand.before.y = 0;
     if (step.kind != OpKind::conv || step.halo != of_operand || step.pad != Axes<int32_t>{}) return false;
     const Op& op = graph_.op(step.op);
-    return op.activation == Activation::none && op.factor == Axes<int32_t>{1, 1, 1} && step.add == OpId{-1} &&
-           add.inputs[0] != add.inputs[1] && readers_in_pass(operand) == 1;
+    return op.activation == Activation::none && op.factor == Axes<int32_t>{1, 1, 1} &&
+           !op.convolution.keeps_first_frame && step.add == OpId{-1} && add.inputs[0] != add.inputs[1] &&
+           readers_in_pass(operand) == 1;
   }
 
   /// Fuses this add into the last step, a convolution.
@@ -311,12 +312,13 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
   return Lowering(graph, kept, goal).run();
 }
 
-std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes) {
+std::optional<PassGoal> alternative_to(const Graph& graph, const PassGoal& goal, const Pass& lowered,
+                                       const Sizes& sizes) {
   const bool of_one_picture = !sizes.latent_rows && sizes.latent.t == 1;
   const bool overlaps = std::any_of(lowered.steps.begin(), lowered.steps.end(), [](const Step& step) {
     return step.kind == OpKind::conv && step.halo.before.y + step.halo.after.y > 0;
   });
-  if (!of_one_picture || !overlaps || !can_carry_rows(lowered)) return {};
+  if (!of_one_picture || !overlaps || !can_carry_rows(graph, lowered)) return {};
   PassGoal carrying = goal;
   carrying.carries_rows = true;
   return carrying;

@@ -52,7 +52,8 @@ Pass lower_pass(const Graph& graph, const std::vector<bool>& kept, const PassGoa
 
 /// An alternative goal that may be faster than `lowered`, which was lowered from `goal`. It carries rows, if
 /// tiles would otherwise recompute rows of each other in convolutions. Empty if there is no alternative.
-std::optional<PassGoal> alternative_to(const PassGoal& goal, const Pass& lowered, const Sizes& sizes);
+std::optional<PassGoal> alternative_to(const Graph& graph, const PassGoal& goal, const Pass& lowered,
+                                       const Sizes& sizes);
 
 /// The kept operand whose blocks `target` could overwrite in a pass with this goal, or -1. The producer of
 /// `target` must add this operand. Nothing else in the pass may read the operand, or need `target` beyond the

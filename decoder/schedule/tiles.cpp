@@ -95,9 +95,12 @@ int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, in
   return std::min(length, std::max(ahead.unit, length - ahead.rows));
 }
 
-bool can_carry_rows(const Pass& pass) {
-  return std::all_of(pass.steps.begin(), pass.steps.end(), [](const Step& step) {
-    return step.edges != Edges::reflect && operation(step.kind).carries_rows;
+bool can_carry_rows(const Graph& graph, const Pass& pass) {
+  return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
+    if (step.edges == Edges::reflect || !operation(step.kind).carries_rows) return false;
+    if (step.kind != OpKind::conv) return true;
+    const Op& op = graph.op(step.op);
+    return op.stride.y == 1 || edges_read(op) == Edges::zeros;
   });
 }
 

@@ -74,8 +74,9 @@ RowsAhead rows_ahead(const Graph& graph, const Pass& pass);
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
 /// True if a pass can carry rows: each step can make a row of its tile without the rows above it. Mirrored
-/// padding at the picture's edges makes this impossible.
-bool can_carry_rows(const Pass& pass);
+/// padding at the picture's edges makes this impossible. A strided convolution carries so few rows that its
+/// last tile may have no row of the picture that padding could repeat.
+bool can_carry_rows(const Graph& graph, const Pass& pass);
 
 /// Cuts [0, length) into intervals of `tile`, the last one shorter.
 std::vector<Interval> cut(int64_t length, int64_t tile);

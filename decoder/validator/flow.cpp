@@ -237,9 +237,9 @@ class FlowCheck {
   }
 
   /// Every tile of a step that carries rows must contain a row of the picture, unless the tile is empty.
-  /// Padding outside the picture is derived from such rows.
+  /// Padding outside the picture is derived from such rows, except zeros.
   void check_bands(const StepRef& ref) {
-    if (!view_.carries(ref, kRows)) return;
+    if (!view_.carries(ref, kRows) || view_.step(ref).edges == Edges::zeros) return;
     const size_t bands = view_.tile_count(ref.pass, kRows);
     if (!view_.spend(static_cast<int64_t>(bands))) return;
     const Interval all = view_.picture(view_.step(ref).tensor, kRows);

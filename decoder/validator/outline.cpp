@@ -208,10 +208,10 @@ bool check_carries(View& view, size_t p) {
   };
   if (!view.plan.share.alone()) return refuse("ranks carry no rows");
   if (view.latent.t != 1) return refuse("of clips no rows are carried");
-  const std::set<OpKind> kinds{OpKind::gather,         OpKind::norm,  OpKind::rms_norm,   OpKind::upsample,
-                               OpKind::depth_to_space, OpKind::conv,  OpKind::activate,   OpKind::add,
-                               OpKind::accumulate,     OpKind::store, OpKind::statistics, OpKind::emit,
-                               OpKind::space_to_depth};
+  const std::set<OpKind> kinds{
+      OpKind::gather,         OpKind::norm,       OpKind::rms_norm, OpKind::upsample, OpKind::depth_to_space,
+      OpKind::space_to_depth, OpKind::conv,       OpKind::activate, OpKind::add,      OpKind::accumulate,
+      OpKind::store,          OpKind::statistics, OpKind::emit};
   for (const Step& step : pass.steps) {
     if (!kinds.contains(step.kind)) return refuse("a step of another kind needs whole tiles");
     if (step.edges == Edges::reflect)

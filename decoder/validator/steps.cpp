@@ -85,6 +85,8 @@ class StepCheck {
     const bool takes = add.inputs[0] == convolution.output || add.inputs[1] == convolution.output;
     if (!takes || add.inputs[0] == add.inputs[1])
       return refuse("its add does not take what its convolution makes");
+    if (convolution.convolution.keeps_first_frame)
+      return refuse("a convolution that keeps the first frame adds no residual");
     if (convolution.activation != Activation::none || add.activation != Activation::none)
       return refuse("no activation can stand between a convolution and its residual, or behind it");
     return true;

@@ -163,7 +163,7 @@ Interval View::needed(const StepRef& ref, size_t input, Axis axis, size_t i) con
   if (reader.kind == OpKind::conv) {
     const Op& op = graph.op(reader.op);
     const int64_t factor = at(op.factor, axis), stride = at(op.stride, axis);
-    if (stride > 1) {
+    if (factor == 1) {
       const int64_t first = op.convolution.begins_at_own ? 0 : at(op.kernel, axis) / 2;
       return {out.begin * stride - first, (out.end - 1) * stride - first + at(op.kernel, axis)};
     }

@@ -51,7 +51,8 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
   const bool plain = op.kind == OpKind::conv && op.groups == 1;
   if (!plain && op.kind != OpKind::attention) {
     seconds_per_position_ = flops / card.narrow_flops_per_second;
-  } else if (sizes.dtype == Dtype::fp32) {
+  } else if (sizes.dtype == Dtype::fp32 || op.stride != Axes<int32_t>{1, 1, 1}) {
+    // Strided convolutions run on our own kernel without tensor cores.
     seconds_per_position_ = flops / card.fp32_flops_per_second;
   } else if (op.kind == OpKind::attention) {
     seconds_per_position_ = flops / card.attention_flops_per_second;
@@ -115,7 +116,8 @@ int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const S
       const Op& op = graph.op(step.op);
       // For each frame one kernel per phase, and one that interleaves the phases.
       const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
-      return sizes.items * (own + (op.activation != Activation::none ? 1 : 0) + fills);
+      const int64_t copies = op.convolution.keeps_first_frame ? 1 : 0;
+      return sizes.items * (own + copies + (op.activation != Activation::none ? 1 : 0) + fills);
     }
     case OpKind::statistics:
     case OpKind::attention:

@@ -98,8 +98,6 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
 
 CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
                    bool other_environment) {
-  if (request.direction == Direction::encode && request.device == DeviceKind::cuda)
-    throw InputError("--device cuda: Headroom encodes on the CPU only; expected cpu");
   if (profile_file.empty()) return CostModel(graph, request.device);
   if (request.direction == Direction::encode)
     throw InputError("--profile: profiles measure decodes; encodes are planned by assumed costs");

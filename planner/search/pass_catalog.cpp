@@ -81,7 +81,7 @@ bool PassCatalog::complete(size_t pass, const std::vector<TensorId>& present, Ke
   set.passing = present;
   std::erase_if(set.passing, [&](TensorId id) {
     return id == graph_.input() || std::any_of(touched.begin(), touched.end(),
-                                                [&](const TensorUse& use) { return use.tensor == id; });
+                                               [&](const TensorUse& use) { return use.tensor == id; });
   });
   set.work = &*works_[pass].try_emplace(std::move(touched)).first;
   return true;
@@ -128,7 +128,7 @@ std::unique_ptr<PassOption> PassCatalog::option_of(size_t pass, const std::vecto
                                                    const Pass& lowered, const PassGoal& goal,
                                                    const std::vector<TensorUse>& touched) {
   auto option = std::make_unique<PassOption>(working_bytes(pass, lowered), kept_rows_, touched);
-  const std::optional<PassGoal> other = alternative_to(goal, lowered, sizes_);
+  const std::optional<PassGoal> other = alternative_to(graph_, goal, lowered, sizes_);
   if (!other) return option;
   WorkingBytes& working = working_bytes(pass, lower_pass(graph_, available, *other));
   auto alternative = std::make_unique<PassOption>(working, kept_rows_, touched);

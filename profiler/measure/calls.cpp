@@ -31,13 +31,14 @@ class OperationCall {
     const bool conv = op.kind == OpKind::conv;
     // A convolution's tile begins at an even position inside the picture. Its frame has all earlier frames
     // that it reads.
-    const int64_t frame = conv ? kernel_shape(graph, op).frames : op.factor.t > 1 ? 2 : 0;
+    const int64_t frame = conv ? kernel_shape(graph, op).frames : op.factor.t * op.stride.t > 1 ? 2 : 0;
     const int64_t edge = conv ? 2 : 0;
     region_ = {{frame, frame + 1}, {edge, edge + rows}, {edge, edge + columns}};
     if (op.kind == OpKind::attention) region_ = region_of(1, rows);
     picture_ = {frame + 1, rows + 2 * edge, columns + 2 * edge};
-    source_picture_ = {frames_at_scale({0, frame + 1}, op.factor.t, 1).end,
-                       ceil_divide(picture_.y, op.factor.y), ceil_divide(picture_.x, op.factor.x)};
+    source_picture_ = {frames_at_scale({0, frame + 1}, op.factor.t, op.stride.t).end,
+                       ceil_divide(picture_.y, op.factor.y) * op.stride.y,
+                       ceil_divide(picture_.x, op.factor.x) * op.stride.x};
     keys_ = columns;
   }
 

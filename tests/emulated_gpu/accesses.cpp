@@ -91,6 +91,13 @@ class Accesses {
                      {c.region.x.begin / c.factor_x, (c.region.x.end - 1) / c.factor_x + 1}});
     writes(c.target, c.region);
   }
+  void operator()(const SpaceToDepth& c) {
+    const auto frame_of = [&](int32_t t) { return t == 0 ? 0 : (t - 1) * c.stride_t + 1; };
+    reads(c.source, {{frame_of(c.region.t.begin), frame_of(c.region.t.end)},
+                     {c.region.y.begin * c.stride_y, c.region.y.end * c.stride_y},
+                     {c.region.x.begin * c.stride_x, c.region.x.end * c.stride_x}});
+    writes(c.target, c.region);
+  }
   void operator()(const Gate& c) {
     reads(c.source, c.region);
     writes(c.target, c.region);

@@ -30,7 +30,10 @@ inline Plan drawn_gpu_plan(const DrawnRequest& drawn, Random& random) {
   plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 29 : live_bytes;
   plan.host_limit_bytes = int64_t{1} << 29;
   planner::add_gaps(plan, drawn.model);
-  REQUIRE(validate(plan, drawn.model).empty());
+  const std::vector<Violation> violations = validate(plan, drawn.model);
+  const std::string violation = violations.empty() ? "" : violations[0].place + ": " + violations[0].what;
+  CAPTURE(violation);
+  REQUIRE(violations.empty());
   CHECK(run_dry(drawn.model, plan).live_bytes() <= live_bytes);
   return plan;
 }

@@ -12,17 +12,20 @@ namespace headroom::test {
 /// that it needs.
 class OperationModel {
  public:
-  OperationModel(OpKind kind, Random& random) : random_(random) {
+  /// `strided`: a convolution with a stride.
+  OperationModel(OpKind kind, Random& random, bool strided) : random_(random) {
     model_.name = name_of(kind);
     model_.class_name = "none";
     model_.decodes_clips = random.chance(0.6);
     channels_ = 2 * random.integer(1, 12);
     model_.latent_channels = channels_;
-    latent_ = graph().add_latent(channels_);
-    const bool on_latent = random.chance(0.5);
-    x_ = on_latent ? latent_ : convolved("before", channels_);
-    const TensorId made = make(kind);
-    graph().set_output(on_latent ? graph().conv("after", made, 3, {1, 1, 1}) : made);
+    if (strided || kind == OpKind::space_to_depth) stride_ = stride();
+    input_ = stride_ != Axes<int32_t>{1, 1, 1} ? graph().add_picture(channels_, stride_)
+                                               : graph().add_latent(channels_);
+    const bool on_input = random.chance(0.5);
+    x_ = on_input ? input_ : convolved("before", channels_);
+    const TensorId made = strided ? strided_convolution() : make(kind);
+    graph().set_output(on_input ? graph().conv("after", made, 3, {1, 1, 1}) : made);
   }
   const Model& model() const { return model_; }
 
@@ -31,7 +34,7 @@ class OperationModel {
   bool clips() const { return model_.decodes_clips; }
   Activation activation() { return any_activation(random_); }
   TensorId convolved(const std::string& name, int64_t channels) {
-    return graph().conv(name, latent_, channels, {1, 1, 1});
+    return graph().conv(name, input_, channels, {1, 1, 1});
   }
   int32_t groups() {
     return static_cast<int32_t>(random_.chance(0.5) ? 1 : random_.chance(0.5) ? channels_ / 2 : 2);
@@ -63,18 +66,20 @@ class OperationModel {
         model_.decodes_clips = true;
         return graph().unfold_frames(
             "op", x_,
-            graph().conv("rest", latent_, 2 * channels_, {3, 1, 1},
+            graph().conv("rest", input_, 2 * channels_, {3, 1, 1},
                          {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too}));
       case OpKind::gate:
         return graph().gate("op", x_);
       case OpKind::depth_to_space:
         return depth_to_space(in_time);
+      case OpKind::space_to_depth:
+        return space_to_depth();
       case OpKind::linear_attention:
         return linear_attention();
       case OpKind::activate:
         return graph().activate("op", x_, activation());
       default:
-        return latent_;
+        return input_;
     }
   }
 
@@ -93,6 +98,28 @@ class OperationModel {
       return graph().conv("op", x_, width, {frames, rows, columns}, traits);
     traits.groups = static_cast<int32_t>(random_.chance(0.5) ? channels_ : 2);
     return graph().conv("op", x_, channels_, {1, rows, columns}, traits);
+  }
+
+  /// Input positions between two outputs.
+  Axes<int32_t> stride() {
+    if (!clips()) return random_.pick<Axes<int32_t>>({{1, 2, 2}, {1, 2, 2}, {1, 3, 2}});
+    return random_.pick<Axes<int32_t>>({{1, 2, 2}, {2, 1, 1}, {2, 1, 1}, {2, 2, 2}});
+  }
+
+  TensorId strided_convolution() {
+    ConvolutionTraits traits{.activation = activation(),
+                             .edges = random_.pick<Edges>({Edges::zeros, Edges::replicate, Edges::reflect}),
+                             .begins_at_own = random_.chance(0.5)};
+    const auto frames = static_cast<int32_t>(clips() ? random_.integer(stride_.t, 3) : 1);
+    traits.over_frames = frames > 1;
+    const bool of_frames = stride_.y * stride_.x == 1;
+    if (frames > 1 && random_.chance(0.5)) traits.before_first = BeforeFirst::first_frame;
+    traits.keeps_first_frame = of_frames && traits.before_first == BeforeFirst::zeros && random_.chance(0.7);
+    const int64_t channels = traits.keeps_first_frame ? channels_ : random_.pick<int64_t>({1, 3, 8, 20, 36});
+    const auto side = [&] { return random_.pick<int32_t>({1, 3, 3, 5}); };
+    const Axes<int32_t> kernel = of_frames && random_.chance(0.7) ? Axes<int32_t>{frames, 1, 1}
+                                                                  : Axes<int32_t>{frames, side(), side()};
+    return graph().strided_conv("op", x_, channels, kernel, stride_, traits);
   }
 
   TensorId attention() {
@@ -119,6 +146,19 @@ class OperationModel {
                    : graph().depth_to_space("op", wide, {1, side, side});
   }
 
+  TensorId space_to_depth() {
+    const auto order =
+        random_.pick<FoldOrder>({FoldOrder::channel_frame_row_column, FoldOrder::channel_column_row,
+                                 FoldOrder::frame_row_column_channel});
+    const auto first = random_.pick<FoldFirst>({FoldFirst::zeros, FoldFirst::twice, FoldFirst::alone});
+    const int32_t frames = stride_.t > 1 ? stride_.t : static_cast<int32_t>(random_.integer(1, 2));
+    // Means are over a divisor of the channels, also of those of frame 0 alone.
+    const int64_t values = channels_ * stride_.y * stride_.x;
+    int64_t outputs = values / random_.pick<int64_t>({1, 2, stride_.y * stride_.x, channels_, values});
+    if (first != FoldFirst::alone && random_.chance(0.5)) outputs *= frames;
+    return graph().space_to_depth("op", x_, outputs, stride_, {order, frames, first});
+  }
+
   TensorId linear_attention() {
     const int64_t width = random_.integer(1, 9);
     std::vector<TensorId> inputs{convolved("heads", 3 * width * random_.integer(1, 3))};
@@ -129,11 +169,15 @@ class OperationModel {
   Random& random_;
   Model model_;
   int64_t channels_ = 0;
-  TensorId latent_{}, x_{};
+  Axes<int32_t> stride_{1, 1, 1};
+  TensorId input_{}, x_{};
 };
 
 inline Model operation_model(OpKind kind, Random& random) {
-  return OperationModel(kind, random).model();
+  return OperationModel(kind, random, false).model();
+}
+inline Model strided_convolution_model(Random& random) {
+  return OperationModel(OpKind::conv, random, true).model();
 }
 
 }  // namespace headroom::test

@@ -6,14 +6,18 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/sizes.h"
 
 namespace headroom::test {
 
+/// Shape of what the request makes: a picture or clip, or the moments of a latent.
 inline PictureShape picture_shape(const Model& model, const Request& request) {
-  return {request.batch, model.graph.tensor(model.graph.output()).channels, request.frames,
-          request.height_pixels, request.width_pixels};
+  const Tensor& output = model.graph.tensor(model.graph.output());
+  const Extent extent = extent_of(output, latent_of(model.graph, request));
+  return {request.batch, output.channels, extent.t, extent.y, extent.x};
 }
 
 /// Keeps a picture (N×C×H×W) or clip (N×C×T×H×W) in memory, and counts the writes to each position.

@@ -30,13 +30,15 @@ class PlainConvolution {
   /// Region of the input that a region of outputs reads. Missing later frames repeat the last available
   /// frame.
   gpu::Box needed(const gpu::Box& region) const {
-    const auto read = [&](const gpu::Span& span, int32_t taps) -> gpu::Span {
-      const int32_t first = span.begin - taps / 2, last = span.end - 1 - taps / 2 + taps - 1;
+    const auto read = [&](const gpu::Span& span, int32_t taps, int32_t stride) -> gpu::Span {
+      const int32_t first = first_of(span.begin, taps, stride);
+      const int32_t last = first_of(span.end - 1, taps, stride) + taps - 1;
       return {first >> upsampling(), (last >> upsampling()) + 1};
     };
-    return {{std::max(0, region.t.begin - frames_before()), region.t.end + shape_.frames_ahead},
-            read(region.y, shape_.rows),
-            read(region.x, shape_.columns)};
+    return {{std::max(0, region.t.begin * shape_.stride.t - frames_before()),
+             (region.t.end - 1) * shape_.stride.t + 1 + shape_.frames_ahead},
+            read(region.y, shape_.rows, shape_.stride.y),
+            read(region.x, shape_.columns, shape_.stride.x)};
   }
 
   /// One output position, all channels. The input ends at `end_frame` (exclusive); `value` returns one input
@@ -72,13 +74,13 @@ class PlainConvolution {
                     const Add& add) const {
     const bool without_first = shape_.before_first == BeforeFirst::zeros_for_it_too;
     for (int32_t k = 0; k < shape_.frames; ++k) {
-      int32_t frame = std::min(t - frames_before() + k, end_frame - 1);
+      int32_t frame = std::min(t * shape_.stride.t - frames_before() + k, end_frame - 1);
       if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);
       if (frame < (without_first ? 1 : 0)) continue;
       for (int32_t i = 0; i < shape_.rows; ++i) {
         for (int32_t j = 0; j < shape_.columns; ++j) {
-          const int32_t row = (y + i - shape_.rows / 2) >> upsampling();
-          const int32_t column = (x + j - shape_.columns / 2) >> upsampling();
+          const int32_t row = (first_of(y, shape_.rows, shape_.stride.y) + i) >> upsampling();
+          const int32_t column = (first_of(x, shape_.columns, shape_.stride.x) + j) >> upsampling();
           std::vector<double> values;
           for (int32_t c = 0; c < shape_.inputs; ++c) values.push_back(double(value(frame, row, column, c)));
           for (int32_t o = 0; o < shape_.outputs; ++o) {
@@ -89,6 +91,10 @@ class PlainConvolution {
         }
       }
     }
+  }
+  /// First position along an axis that an output reads, of the upsampled input.
+  int32_t first_of(int32_t output, int32_t taps, int32_t stride) const {
+    return output * stride - (shape_.begins_at_own ? 0 : taps / 2);
   }
   int32_t frames_before() const { return shape_.frames - 1 - shape_.frames_ahead; }
   int32_t upsampling() const { return shape_.upsamples ? 1 : 0; }

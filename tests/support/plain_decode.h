@@ -104,6 +104,8 @@ class PlainDecode {
         });
       case OpKind::depth_to_space:
         return depth_to_space(op);
+      case OpKind::space_to_depth:
+        return space_to_depth(op);
       case OpKind::attention:
         return attend(op);
       case OpKind::linear_attention:
@@ -127,7 +129,9 @@ class PlainDecode {
     const TensorId from = op.inputs[0];
     const Values& in = tensors_[index(from)];
     const auto weights = parameters(op);
-    const Extent size = extent(op.output);  // the kernel runs over the upsampled input
+    Extent size = extent(from);  // the kernel runs over the upsampled input
+    size.y *= op.factor.y;
+    size.x *= op.factor.x;
     const int64_t inputs = graph_.tensor(from).channels / op.groups,
                   outputs_of_group = graph_.tensor(op.output).channels / op.groups;
     const Axes<int32_t>& k = op.kernel;
@@ -136,11 +140,13 @@ class PlainDecode {
       double sum = weights.at(1)[static_cast<size_t>(o)];
       for (int64_t i = 0; i < inputs * k.t * k.y * k.x; ++i) {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
-        int64_t frame = std::min(t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
+        int64_t frame = std::min(t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
         if (traits.before_first == BeforeFirst::first_frame) frame = std::max<int64_t>(0, frame);
         if (traits.before_first == BeforeFirst::zeros_for_it_too && frame == 0) continue;
-        const int64_t row = stands_for(traits.edges, y + ky - k.y / 2, size.y),
-                      column = stands_for(traits.edges, x + kx - k.x / 2, size.x);
+        const int64_t top = y * op.stride.y - (traits.begins_at_own ? 0 : k.y / 2),
+                      left = x * op.stride.x - (traits.begins_at_own ? 0 : k.x / 2);
+        const int64_t row = stands_for(traits.edges, top + ky, size.y),
+                      column = stands_for(traits.edges, left + kx, size.x);
         if (frame < 0 || row < 0 || column < 0) continue;
         sum += double(weights[0][static_cast<size_t>(o * inputs * k.t * k.y * k.x + i)]) *
                in[place(from, o / outputs_of_group * inputs + c, frame, row / op.factor.y,
@@ -148,6 +154,12 @@ class PlainDecode {
       }
       return sum;
     });
+    if (!traits.keeps_first_frame) return;
+    for (int64_t c = 0; c < graph_.tensor(from).channels; ++c) {
+      for (int64_t i = 0; i < size.y * size.x; ++i)
+        tensors_[index(op.output)][place(op.output, c, 0, i / size.x, i % size.x)] =
+            in[place(from, c, 0, i / size.x, i % size.x)];
+    }
   }
 
   void normalise(const Op& op) {
@@ -248,6 +260,69 @@ class PlainDecode {
         channel = (frame * pixels + pixel) * of_pixel + c / std::max<int64_t>(1, outputs / of_pixel);
       }
       return tensors_[index(from)][place(from, channel, source, y / op.factor.y, x / op.factor.x)];
+    });
+  }
+
+  /// Lists all channels of the square under an output in their order. Groups of neighbours are averaged.
+  void space_to_depth(const Op& op) {
+    const TensorId from = op.inputs[0];
+    const int64_t inputs = graph_.tensor(from).channels, outputs = graph_.tensor(op.output).channels;
+    each(op, [&](int64_t o, int64_t t, int64_t y, int64_t x) {
+      std::vector<int64_t> frames;  // -1: zeros
+      for (int64_t f = 0; f < op.fold.frames; ++f) {
+        const bool own = f + 1 == op.fold.frames;
+        if (t > 0 && op.stride.t > 1)
+          frames.push_back((t - 1) * op.stride.t + 1 + f);
+        else if (own || op.fold.first == FoldFirst::twice)
+          frames.push_back(t);
+        else if (op.fold.first == FoldFirst::zeros)
+          frames.push_back(-1);
+      }
+      Values square;
+      const auto add = [&](int64_t c, int64_t frame, int64_t row, int64_t column) {
+        square.push_back(frame < 0 ? 0
+                                   : tensors_[index(from)][place(from, c, frame, y * op.stride.y + row,
+                                                                 x * op.stride.x + column)]);
+      };
+      const auto for_channels = [&](const auto& use) {
+        for (int64_t c = 0; c < inputs; ++c) use(c);
+      };
+      const auto for_frames = [&](const auto& use) { std::for_each(frames.begin(), frames.end(), use); };
+      const auto for_rows = [&](const auto& use) {
+        for (int64_t row = 0; row < op.stride.y; ++row) use(row);
+      };
+      const auto for_columns = [&](const auto& use) {
+        for (int64_t column = 0; column < op.stride.x; ++column) use(column);
+      };
+      switch (op.fold.order) {
+        case FoldOrder::channel_frame_row_column:
+          for_channels([&](int64_t c) {
+            for_frames([&](int64_t frame) {
+              for_rows(
+                  [&](int64_t row) { for_columns([&](int64_t column) { add(c, frame, row, column); }); });
+            });
+          });
+          break;
+        case FoldOrder::channel_column_row:
+          for_channels([&](int64_t c) {
+            for_frames([&](int64_t frame) {
+              for_columns(
+                  [&](int64_t column) { for_rows([&](int64_t row) { add(c, frame, row, column); }); });
+            });
+          });
+          break;
+        case FoldOrder::frame_row_column_channel:
+          for_frames([&](int64_t frame) {
+            for_rows([&](int64_t row) {
+              for_columns(
+                  [&](int64_t column) { for_channels([&](int64_t c) { add(c, frame, row, column); }); });
+            });
+          });
+          break;
+      }
+      const auto group = std::ssize(square) / outputs;
+      const auto begin = square.begin() + o * group;
+      return std::accumulate(begin, begin + group, 0.0) / double(group);
     });
   }
 

@@ -341,7 +341,7 @@ void PlanOracle::price(size_t pass, const OracleState& state, const std::vector<
     tensors.push_back({id, tier, rows_of_block(id), true, false});
   }
   choice.shapes = priced(plain, tensors);
-  if (sizes_.latent.t != 1 || !can_carry_rows(plain)) return;
+  if (sizes_.latent.t != 1 || !can_carry_rows(graph_, plain)) return;
   goal.carries_rows = true;
   for (const OracleShape& shape : priced(lower_pass(graph_, present, goal), tensors))
     choice.shapes.push_back(shape);

@@ -15,11 +15,12 @@
 
 namespace headroom::test {
 
-/// The request whose latent has this extent.
+/// The request of the model's direction whose latent has this extent.
 inline Request request_for(const Model& model, const Extent& latent, int64_t batch = 1,
                            Dtype dtype = Dtype::fp32, DeviceKind device = DeviceKind::cpu) {
-  const Extent picture = extent_of(model.graph.tensor(model.graph.output()), latent);
-  return {model.name, picture.x, picture.y, picture.t, batch, dtype, device};
+  const Extent picture = extent_of(model.graph.tensor(model.graph.picture()), latent);
+  const Direction direction = model.graph.encodes() ? Direction::encode : Direction::decode;
+  return {model.name, picture.x, picture.y, picture.t, batch, dtype, device, direction};
 }
 
 /// The barrier depth of each pass.
@@ -135,7 +136,8 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
         if (has_winograd(graph, op) && random.chance(0.5)) decision.convolutions.direct.push_back(op);
       }
     }
-    if (sizes.latent.t == 1 && can_carry_rows(lowered)) decision.carries_rows = random.chance(style.carries);
+    if (sizes.latent.t == 1 && can_carry_rows(graph, lowered))
+      decision.carries_rows = random.chance(style.carries);
     while (tiles() > style.most_tiles)
       ++(decision.tile.x < decision.tile.y ? decision.tile.x : decision.tile.y);
     for (TensorId id : goal.keeps) kept[index(id)] = true;

@@ -19,6 +19,7 @@ inline nlohmann::json tiny_config(const std::vector<int64_t>& widths = {8, 16}) 
           {"norm_num_groups", 4},
           {"act_fn", "silu"},
           {"scaling_factor", 0.5},
+          {"down_block_types", std::vector<std::string>(widths.size(), "DownEncoderBlock2D")},
           {"up_block_types", std::vector<std::string>(widths.size(), "UpDecoderBlock2D")}};
 }
 

@@ -51,7 +51,7 @@ inline nlohmann::json tiny_wan_22_config() {
   nlohmann::json config = tiny_wan_config();
   config["is_residual"] = true;
   config["patch_size"] = 2;
-  config["out_channels"] = 12;
+  config["in_channels"] = config["out_channels"] = 12;
   return config;
 }
 

@@ -101,6 +101,22 @@ struct DepthToSpace {
   int32_t frame_step = 0;
   Box region;  ///< of the target
 };
+/// As FoldLayout (decoder/operations/space_to_depth.h).
+struct FoldSteps {
+  int32_t frames = 1, zeros = 0;
+  int32_t channel_step = 1, frame_step = 1, row_step = 1, column_step = 1;
+  int32_t group = 1;
+};
+/// Turns squares of stride_y * stride_x pixels, and frames, of the source into channels of the target. Each
+/// target channel is the mean of `group` neighbouring ones. Frame 0 takes its frames from frame 0 by the
+/// layout `first`. The other frames take `stride_t` frames each by the layout `later`. If stride_t is 1,
+/// every frame takes its own by `first`.
+struct SpaceToDepth {
+  View source, target;
+  int32_t stride_t = 1, stride_y = 1, stride_x = 1;
+  FoldSteps first, later;
+  Box region;  ///< of the target
+};
 /// target = a * silu(b): a is the first half of the source's channels, b the second.
 struct Gate {
   View source, target;
@@ -192,6 +208,10 @@ struct ConvolutionShape {
   bool upsamples = false;
   BeforeFirst before_first = BeforeFirst::zeros;
   int32_t frames_ahead = 0;  ///< kernel frames that read input after the output's frame
+  Axes<int32_t> stride{1, 1, 1};
+  bool begins_at_own = false;  ///< ConvolutionTraits::begins_at_own
+
+  bool strided() const { return stride != Axes<int32_t>{1, 1, 1}; }
 };
 /// Writes `region` of the target: convolution, plus residual if present, plus bias, rounded once. The
 /// residual may be the target itself. The input must hold the region's halo, including positions outside the
@@ -275,10 +295,10 @@ struct Checksum {
 };
 
 // The list of calls.
-#define HEADROOM_GPU_CALLS(X)                                                                  \
-  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(Gate), \
-      X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine),  \
-      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit),  \
+#define HEADROOM_GPU_CALLS(X)                                                                          \
+  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(SpaceToDepth), \
+      X(Gate), X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine), \
+      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit),          \
       X(CheckFinite), X(Checksum)
 
 #define X(Type) Type

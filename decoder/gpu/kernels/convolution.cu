@@ -28,24 +28,26 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   const T* kernel =
       static_cast<const T*>(call.kernel) +
       ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
-  // Pixels beyond the end of the row repeat the last one.
-  int own[kPixels];
+  // Offsets of the pixels' windows. Pixels beyond the end of the row repeat the last one.
+  int64_t own[kPixels];
 #pragma unroll
-  for (int i = 0; i < kPixels; ++i) own[i] = column + i < outputs.columns ? i : outputs.columns - 1 - column;
+  for (int i = 0; i < kPixels; ++i) {
+    const int pixel = column + i < outputs.columns ? i : outputs.columns - 1 - column;
+    own[i] = int64_t{pixel} * shape.stride.x * shape.inputs;
+  }
 
   float sums[kPixels] = {};
   for (int frame = first_frame; frame < shape.frames; ++frame) {
     for (int y = 0; y < rows; ++y) {
       const T* from = reinterpret_cast<const T*>(pixel_of<Scalars>(
                           call.input, frame_of_tap(shape, t, frame, call.input.region.t.end),
-                          outputs.top + row + y, outputs.left + column)) +
+                          outputs.top + row * shape.stride.y + y, outputs.left + column * shape.stride.x)) +
                       first_input;
       for (int x = 0; x < columns; ++x, from += shape.inputs, kernel += inputs) {
         for (int c = 0; c < inputs; ++c) {
           const float factor = to_float(kernel[c]);
 #pragma unroll
-          for (int i = 0; i < kPixels; ++i)
-            sums[i] = fmaf(to_float(from[int64_t{own[i]} * shape.inputs + c]), factor, sums[i]);
+          for (int i = 0; i < kPixels; ++i) sums[i] = fmaf(to_float(from[own[i] + c]), factor, sums[i]);
         }
       }
     }

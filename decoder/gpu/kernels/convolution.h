@@ -9,8 +9,8 @@
 // Our convolution kernels, and the addressing of taps that they share.
 namespace headroom::gpu {
 
-/// Tensor-core kernel. Requires 16-bit values, one group, a multiple of 8 input channels, and an input of one
-/// block.
+/// Tensor-core kernel. Requires 16-bit values, one group, no stride, a multiple of 8 input channels, and an
+/// input of one block.
 bool convolves_by_tensor_cores(const Convolve& call);
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream);
 
@@ -50,8 +50,8 @@ __host__ __device__ inline Outputs outputs_of(const ConvolutionShape& shape, con
             region.x.begin,
             region.y.end - region.y.begin,
             region.x.end - region.x.begin,
-            region.y.begin - shape.rows / 2,
-            region.x.begin - shape.columns / 2};
+            region.y.begin * shape.stride.y - (shape.begins_at_own ? 0 : shape.rows / 2),
+            region.x.begin * shape.stride.x - (shape.begins_at_own ? 0 : shape.columns / 2)};
   }
   // Output y repeats input y / 2. The window of an even output begins at y / 2 - 1, of an odd one at y / 2.
   const int32_t row = phase / 2, column = phase % 2;
@@ -82,14 +82,14 @@ __host__ __device__ inline int32_t frames_before(const ConvolutionShape& shape) 
 /// First frame of the kernel that reads the input for an output in frame `t`. Earlier ones read zeros.
 __host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape, int32_t t) {
   if (shape.before_first == BeforeFirst::first_frame) return 0;
-  const int32_t missing =
-      frames_before(shape) + 1 - t - (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
+  const int32_t missing = frames_before(shape) + 1 - t * shape.stride.t -
+                          (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
   return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
 }
 /// Input frame that kernel frame `tap` reads, from first_tap_frame() on. The input's frames end before `end`.
 __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap,
                                                 int32_t end) {
-  const int32_t frame = t - frames_before(shape) + tap;
+  const int32_t frame = t * shape.stride.t - frames_before(shape) + tap;
   return frame < 0 ? 0 : frame < end ? frame : end - 1;
 }
 

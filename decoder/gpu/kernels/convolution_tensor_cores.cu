@@ -206,8 +206,8 @@ void convolve_in_dtype(const Convolve& call, StreamHandle stream) {
 bool convolves_by_tensor_cores(const Convolve& call) {
   const Dtype dtype = call.input.dtype;
   return dtype != Dtype::fp32 && call.target.dtype == dtype && call.shape.groups == 1 &&
-         call.input.blocks == 1 && takes_vectors(call.input, 8) && takes_vectors(call.kernel) &&
-         taps_of(call.shape) <= kMostTaps && most_outputs(call) <= kMostOutputs;
+         !call.shape.strided() && call.input.blocks == 1 && takes_vectors(call.input, 8) &&
+         takes_vectors(call.kernel) && taps_of(call.shape) <= kMostTaps && most_outputs(call) <= kMostOutputs;
 }
 
 void convolve_by_tensor_cores(const Convolve& call, StreamHandle stream) {

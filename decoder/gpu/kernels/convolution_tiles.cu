@@ -86,8 +86,9 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
 #pragma unroll
   for (int i = 0; i < kPixelRows; ++i) {
     const int own = first_pixel + row + i * kRowsAtOnce, n = own < count ? own : count - 1;
-    pixels[i] = pixel_of<Scalars>(call.input, call.input.region.t.begin, outputs.top + n / outputs.columns,
-                                  outputs.left + n % outputs.columns);
+    pixels[i] = pixel_of<Scalars>(call.input, call.input.region.t.begin,
+                                  outputs.top + n / outputs.columns * shape.stride.y,
+                                  outputs.left + n % outputs.columns * shape.stride.x);
   }
 #pragma unroll
   for (int i = 0; i < kOutputRows; ++i) {

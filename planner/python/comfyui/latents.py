@@ -1,4 +1,5 @@
-"""Converts ComfyUI's latents to the decoder's input, and decoded pictures to ComfyUI's IMAGE."""
+"""Converts ComfyUI's latents to the decoder's input, and decoded pictures to ComfyUI's IMAGE. Converts pictures and latents of encodes
+likewise."""
 
 from __future__ import annotations
 
@@ -90,3 +91,58 @@ def image_of(vae: Any, sample: Any) -> Any:
     if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, if process_output did not unshuffle them
         picture = torch.nn.functional.pixel_shuffle(picture, 2)
     return picture.movedim(1, -1)
+
+
+def encoder_input(vae: Any, pixels: Any, known: Any) -> tuple[Any, list[str]]:
+    """The pictures as the encoder takes them, and what was left out of them. Raises InputError.
+
+    ComfyUI crops the sides itself. A batch of pictures is one clip, unless the VAE has `not_video`."""
+    import torch
+
+    if not isinstance(pixels, torch.Tensor) or pixels.dim() != 4 or not pixels.is_floating_point():
+        found = "×".join(map(str, pixels.shape)) if isinstance(pixels, torch.Tensor) else type(pixels).__name__
+        raise headroom_vae.InputError(f"pixels: expected pictures of shape N×H×W×C, found {found}")
+    left_out = []
+    cropped = vae.vae_encode_crop_pixels(pixels[..., : vae.output_channels])
+    if cropped.shape[1:3] != pixels.shape[1:3]:
+        (height, width), (rows, columns) = pixels.shape[1:3], cropped.shape[1:3]
+        left_out.append(f"cropped from {width}×{height} to {columns}×{rows} pixels")
+    picture = cropped.movedim(-1, 1)
+    if known.model.decodes_clips:
+        picture = picture.unsqueeze(2) if getattr(vae, "not_video", False) else picture.movedim(0, 1).unsqueeze(0)
+        frames, step = picture.shape[2], _frames_of_a_latent_frame(known.model)
+        kept = (frames - 1) // step * step + 1
+        if kept < frames:
+            left_out.append(f"encoded {kept} of {frames} frames: a clip of this VAE has 1 frame and a multiple of {step}")
+        picture = picture[:, :, :kept]
+    return vae.process_input(picture).to(vae.vae_dtype), left_out
+
+
+def _frames_of_a_latent_frame(model: Any) -> int:
+    """Frames that each latent frame after the first stands for."""
+    return model.picture_shape([1, model.latent_channels, 2, 1, 1])[2] - 1
+
+
+def require_latent_channels(vae: Any, model: Any) -> None:
+    """Raises Unsupported if ComfyUI's latents of this VAE have another number of channels. ComfyUI 0.3 folds HunyuanVideo 1.5's."""
+    rows, columns, _ = model.latent_patches or (1, 1, None)
+    channels = model.latent_channels * rows * columns
+    found = getattr(vae, "latent_channels", channels)
+    if found != channels:
+        raise headroom_vae.Unsupported(
+            f"vae: latents of this VAE have {found} channels in this version of ComfyUI; expected {channels}. Use ComfyUI's VAE Encode")
+
+
+def latent_of_encoded(made: Any, known: Any, module: Any) -> Any:
+    """ComfyUI's latent for an encoder's output: the mode of the distribution, normalised if ComfyUI's own latents are."""
+    model = known.model
+    mode = made[:, : model.latent_channels]
+    mean, deviation = _statistics(module, known)
+    if mean is None:
+        return mode.float()
+    values = mode.double()
+    if model.latent_patches is not None:
+        rows, columns, _ = model.latent_patches
+        values = values.unflatten(3, (-1, columns)).unflatten(2, (-1, rows)).permute(0, 1, 3, 5, 2, 4).flatten(1, 3)
+    axes = [1, -1] + [1] * (values.dim() - 2)
+    return ((values - mean.reshape(axes)) / deviation.reshape(axes)).float()

@@ -1,24 +1,34 @@
-"""VAE Decode (Headroom) and VAE memory (Headroom).
+"""VAE Decode (Headroom), VAE Encode (Headroom) and VAE memory (Headroom).
 
 The nodes read these attributes of a ComfyUI VAE (comfy.sd.VAE): first_stage_model, vae_dtype, device, process_output, memory_used_decode,
-patcher.
+patcher. An encode also reads: process_input, vae_encode_crop_pixels, output_channels, not_video, latent_channels.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import logging
 import weakref
-from typing import Any
+from typing import Any, Iterator
 
 import headroom_vae
-from headroom_vae.checkpoints import Recognised, recognise
+from headroom_vae.checkpoints import Recognised, recognise, require_plain_encoder
 from headroom_vae.device import require_device
 from headroom_vae.latents import picture_of
 from headroom_vae.module import ModuleDecoder
 
-from .latents import decoder_input, decoder_shape, image_of, latent_of, require_picture
+from .latents import (
+    decoder_input,
+    decoder_shape,
+    encoder_input,
+    image_of,
+    latent_of,
+    latent_of_encoded,
+    require_latent_channels,
+    require_picture,
+)
 from .progress import NodeProgress
 from .server import allowed_scratch, bytes_of_gib, gib_of_bytes, require_limit_of_machine
 
@@ -26,6 +36,7 @@ NEARLY_FASTEST = 1.1
 """Under an automatic limit ComfyUI unloads nothing if what is free now gives a decode that takes at most so much longer."""
 
 _decoders: weakref.WeakKeyDictionary[Any, tuple[Recognised, ModuleDecoder]] = weakref.WeakKeyDictionary()
+_encoders: weakref.WeakKeyDictionary[Any, ModuleDecoder] = weakref.WeakKeyDictionary()
 
 
 @functools.cache
@@ -50,6 +61,41 @@ def _decoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
         known = recognise(module)
         _decoders[module] = known, ModuleDecoder(module, known.model, known.rules)
     return _decoders[module]
+
+
+def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
+    """The encoder of a VAE. Of decoder and encoder, only the one that ran last keeps packed weights. Raises Unsupported."""
+    known, decoder = _decoder_of(vae)
+    if known.encoder is None:
+        raise headroom_vae.Unsupported(f"{known.why_no_encoder}. VAE Encode (Headroom) does not encode with this VAE; use ComfyUI's VAE Encode")
+    if str(getattr(vae, "device", "cpu")) != "cpu":
+        raise headroom_vae.Unsupported(
+            f"vae: it is on {vae.device}. VAE Encode (Headroom) runs on the CPU only so far; use ComfyUI's VAE Encode, or start ComfyUI with --cpu-vae")
+    require_latent_channels(vae, known.model)
+    module = decoder.module
+    require_plain_encoder(module, known)
+    if module not in _encoders:
+        _encoders[module] = ModuleDecoder(module, known.encoder, known.rules, partner=decoder)
+    return known, _encoders[module]
+
+
+@contextlib.contextmanager
+def _smallest_limit_in_gib() -> Iterator[None]:
+    """Adds the smallest limit to DoesNotFit, as the node's input takes it."""
+    try:
+        yield
+    except headroom_vae.DoesNotFit as refused:
+        refused.args = (f"{refused}. The smallest limit_gib is {gib_of_bytes(refused.smallest_limit_bytes):g}", *refused.args[1:])
+        raise
+
+
+def _limit_input(what: str, tooltip: str) -> tuple[str, dict]:
+    return "FLOAT", {"default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001, "tooltip": f"GiB that the {what} may take: {tooltip}"}
+
+
+def _scratch_input(when: str) -> tuple[str, dict]:
+    tooltip = "folder on a disk for tensors that do not fit. In ComfyUI's temp folder or one of HEADROOM_COMFYUI_SCRATCH. Empty: none."
+    return "STRING", {"default": "", "tooltip": f"{when} {tooltip}"}
 
 
 def _device_of(vae: Any) -> str:
@@ -89,21 +135,14 @@ class HeadroomVAEDecode:
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:
-        limit = {
-            "default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001,
-            "tooltip": "GiB that the decode may take: VRAM on a GPU, RAM on the CPU. Counts weights, tensors and picture, not loaded models. 0: all that is free.",
-        }  # fmt: skip
-        scratch = {
-            "default": "",
-            "tooltip": "CPU only: a folder on a disk for tensors that do not fit. In ComfyUI's temp folder or one of HEADROOM_COMFYUI_SCRATCH. Empty: none.",
-        }  # fmt: skip
+        limit = _limit_input("decode", "VRAM on a GPU, RAM on the CPU. Counts weights, tensors and picture, not loaded models. 0: all that is free.")
         return {
             "required": {
                 "samples": ("LATENT", {"tooltip": "The latent to decode."}),
                 "vae": ("VAE", {"tooltip": "The VAE whose decoder runs."}),
-                "limit_gib": ("FLOAT", limit),
+                "limit_gib": limit,
             },
-            "optional": {"scratch": ("STRING", scratch)},
+            "optional": {"scratch": _scratch_input("CPU only: a")},
         }
 
     def decode(self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
@@ -121,13 +160,42 @@ class HeadroomVAEDecode:
             _make_room(vae, decoder, size, limit, folder)
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
         progress = NodeProgress(vae, picture)
-        try:
+        with _smallest_limit_in_gib():
             decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture)
-        except headroom_vae.DoesNotFit as refused:
-            refused.args = (f"{refused}. The smallest limit_gib is {gib_of_bytes(refused.smallest_limit_bytes):g}", *refused.args[1:])
-            raise
         remark = f"; {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
+
+
+class HeadroomVAEEncode:
+    """Node that encodes whole pictures within a memory limit."""
+
+    CATEGORY = "latent"
+    FUNCTION = "encode"
+    RETURN_TYPES = ("LATENT", "STRING")
+    RETURN_NAMES = ("latent", "report")
+    OUTPUT_TOOLTIPS = ("The latent.", "Seconds and peak memory of the encode, and what was cropped.")
+    DESCRIPTION = "Encodes pictures inside a memory limit, on the CPU. The latent equals the untiled one up to rounding: no blended tiles."
+    SEARCH_ALIASES = ["headroom", "vae encode", "low vram encode", "encode tiled"]
+
+    @classmethod
+    def INPUT_TYPES(cls) -> dict:
+        return {
+            "required": {
+                "pixels": ("IMAGE", {"tooltip": "The pictures to encode. For a VAE of clips, a batch is one clip."}),
+                "vae": ("VAE", {"tooltip": "The VAE whose encoder runs. It must be on the CPU."}),
+                "limit_gib": _limit_input("encode", "RAM. Counts weights, tensors and latent, not the pictures and loaded models. 0: all that is free."),
+            },
+            "optional": {"scratch": _scratch_input("A")},
+        }
+
+    def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
+        limit, folder = bytes_of_gib(limit_gib), allowed_scratch(scratch)
+        known, encoder = _encoder_of(vae)
+        require_limit_of_machine(limit, "cpu")
+        picture, left_out = encoder_input(vae, pixels, known)
+        with _smallest_limit_in_gib():
+            made = encoder.decode(picture, limit=limit, scratch=folder, device="cpu", dtype=vae.vae_dtype, progress=NodeProgress(vae))
+        return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out])
 
 
 class HeadroomVAEMemory:
@@ -171,8 +239,9 @@ class HeadroomVAEMemory:
         return changed, f"{model.class_name}, {model.latent_channels} latent channels"
 
 
-NODE_CLASS_MAPPINGS = {"HeadroomVAEDecode": HeadroomVAEDecode, "HeadroomVAEMemory": HeadroomVAEMemory}
+NODE_CLASS_MAPPINGS = {"HeadroomVAEDecode": HeadroomVAEDecode, "HeadroomVAEEncode": HeadroomVAEEncode, "HeadroomVAEMemory": HeadroomVAEMemory}
 NODE_DISPLAY_NAME_MAPPINGS = {
     "HeadroomVAEDecode": "VAE Decode (Headroom)",
+    "HeadroomVAEEncode": "VAE Encode (Headroom)",
     "HeadroomVAEMemory": "VAE memory (Headroom)",
 }

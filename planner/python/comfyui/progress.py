@@ -1,4 +1,4 @@
-"""Shows a decode's progress in ComfyUI: the bar of the node, and a preview of the rows that are done. Obeys Interrupt."""
+"""Shows the progress of a decode or encode in ComfyUI: the bar of the node, and a preview of decoded rows. Obeys Interrupt."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ STEPS = 1000
 
 
 class NodeProgress:
-    """Callback of a decode. Raises ComfyUI's exception if the user interrupts, which ends the decode."""
+    """Callback of a decode or encode. Raises ComfyUI's exception if the user interrupts, which ends the work."""
 
-    def __init__(self, vae: Any, picture: Any):
-        """`picture` receives the rows. Rows that are not done have zeros."""
+    def __init__(self, vae: Any, picture: Any = None):
+        """`picture` receives the rows of a decode. Rows that are not done have zeros. None: no previews."""
         from comfy import model_management
         from comfy.utils import ProgressBar
 
         self._stop_if_interrupted = model_management.throw_exception_if_processing_interrupted
         self._bar = ProgressBar(STEPS)
         self._vae, self._picture = vae, picture
-        self._side = _preview_side()
+        self._side = 0 if picture is None else _preview_side()
         self._shown = time.perf_counter()
 
     def __call__(self, share: float) -> None:

@@ -17,7 +17,7 @@ from .changes import forward_hooks, global_hooks, is_plain, kind_of, raise_first
 from .code_names import CALLED, methods_of
 from .described import model_of
 from .errors import InputError, Unsupported
-from .layers import LayerRules, _expected
+from .layers import LayerRules, _expected, _of_settings
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -479,26 +479,29 @@ def _encoder_differences(module: Any, known: Recognised) -> Iterator[str]:
                 yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
         if part._parameters and not any(f"{name}.{leaf}" in read for leaf in part._parameters):
             continue  # for example a convolution over frames in a VAE of pictures
-        for key, expected in _expected_of_encoder(name, part, known.encoder_rules).items():
-            found = vars(part).get(key, expected)
-            if found != expected:
-                yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
+        yield from _of_encoder_settings(name, part, known.encoder_rules)
 
 
-def _expected_of_encoder(name: str, part: Any, rules: LayerRules) -> dict[str, Any]:
-    """Expected values of a layer's settings. Downsamplings pad outside of their convolutions."""
+def _of_encoder_settings(name: str, part: Any, rules: LayerRules) -> Iterator[str]:
+    """Settings of layers that only encoders have, and of all others as in decoders. Downsamplings pad outside of their convolutions."""
     import torch
 
-    expected = _expected(part, rules)
+    expected: dict[str, Any] = {}
+    if isinstance(part, torch.nn.modules.conv._ConvNd) and _DOWNSAMPLING.search(name):
+        around, axes = vars(part).get("_padding"), len(part.kernel_size)
+        strides = tuple(2 if side == 3 else 1 for side in part.weight.shape[2:])
+        none = (0,) * len(around) if isinstance(around, tuple) else 0
+        expected = {**_expected(part, rules), "padding_mode": "zeros", "stride": strides, "padding": (0,) * axes, "_padding": none}
+    else:
+        yield from _of_settings(name, part, rules)
     if isinstance(part, torch.nn.ZeroPad2d):
         expected["padding"] = (0, 1, 0, 1)
-    if isinstance(vars(part).get("sample"), bool):  # of a regularisation: it takes the mode of the distribution
+    if isinstance(vars(part).get("sample"), bool):  # of a regularisation, which makes the latent from the distribution
         expected["sample"] = False
-    if isinstance(part, torch.nn.modules.conv._ConvNd) and _DOWNSAMPLING.search(name):
-        around = vars(part).get("_padding")
-        none = (0,) * len(around) if isinstance(around, tuple) else 0
-        expected |= {"stride": tuple(2 if side == 3 else 1 for side in part.kernel_size), "padding": (0,) * len(part.kernel_size), "_padding": none}
-    return expected
+    for key, value in expected.items():
+        found = vars(part).get(key, value)
+        if found != value:
+            yield f"{name}: {key} is {shown(found)}, expected {shown(value)}"
 
 
 _DOWNSAMPLING = re.compile(r"\.(downsample\.conv|resample\.1|time_conv|downsamplers\.0\.conv)$")

@@ -117,7 +117,7 @@ class Handle:
     def require_encoder_parameters(self) -> None:
         """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
         try:
-            if self.encoder is not None and self.encoder.runs_on_cpu():
+            if self.encoder is not None:
                 self.encoder.require_parameters(warn=False)
         except (InputError, Unsupported) as refused:
             self.encoder, self.why_no_encoder = None, f"encode() is the VAE's own: {refused}"
@@ -318,7 +318,7 @@ class Encode:
         _, (_, x), *options = _signature(vae, "encode").bind(vae, *positional, **keywords).arguments.items()
         conditions = dict(options)
         return_dict = conditions.pop("return_dict", True)
-        if any(value is not None for value in conditions.values()) or not handle.encoder.runs_on_cpu():
+        if any(value is not None for value in conditions.values()):
             return handle._original_encode(*positional, **keywords)
         return handle.encode(x, return_dict=return_dict)
 
@@ -388,8 +388,7 @@ def enable(
     progress: bool | Callable[[float], None] | None = None,
 ) -> Handle:
     """Makes ``vae.decode`` return the untiled picture within a memory limit, and ``vae.encode`` the untiled latent. Does not change the
-    VAE in any other way. Encodes run with Headroom if the VAE is on the CPU, and if Headroom has an encoder for its class. Otherwise
-    ``encode`` stays the VAE's own.
+    VAE in any other way. Encodes run with Headroom if it has an encoder for the VAE's class. Otherwise ``encode`` stays the VAE's own.
 
     If a pipeline is enabled, and its decode cannot run, the error comes before the denoising where possible. For that, the
     pipeline's ``prepare_latents`` is wrapped.

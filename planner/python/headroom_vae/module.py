@@ -311,10 +311,6 @@ class ModuleDecoder:
         """The device that decodes of the module run on."""
         return "cpu" if self.released else decoding_device(parameters.device())
 
-    def runs_on_cpu(self) -> bool:
-        """True if decodes of the module run on the CPU. Raises Unsupported if the module was changed."""
-        return self._device(self._unchanged_parameters()) == "cpu"
-
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""
         device = self._device(parameters)

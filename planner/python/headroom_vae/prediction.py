@@ -178,7 +178,7 @@ def predict(
         dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or a torch dtype. None: the VAE's own.
         device: ``"cpu"`` or ``"cuda"``. None: the VAE's own. Predictions for a GPU do not need one.
         limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
-        direction: ``"decode"`` or ``"encode"``. Encodes run on the CPU.
+        direction: ``"decode"`` or ``"encode"``.
         host_limit: on a GPU, host memory for tensors that do not fit the device.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.

@@ -51,6 +51,26 @@ TEST_CASE("fusion: a convolution adds a residual unless another step reads its r
   }
 }
 
+TEST_CASE("fusion: a convolution that keeps the first frame adds no residual", "[unit]") {
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    Graph graph;
+    const TensorId start = graph.add_picture(8, {2, 2, 2});
+    const TensorId change = graph.strided_conv("change", start, 8, {3, 1, 1}, {2, 1, 1},
+                                               {.over_frames = true, .keeps_first_frame = keeps});
+    const TensorId mean = graph.space_to_depth("mean", start, 8, {2, 1, 1}, {.frames = 2});
+    graph.set_output(graph.add("sum", change, mean));
+    PassGoal goal;
+    goal.emits = true;
+    goal.fusion = kAllFused;
+    // The mean exists before the convolution runs.
+    std::vector<bool> kept(graph.tensors().size());
+    kept[index(mean)] = true;
+    const Pass pass = lower_pass(graph, kept, goal);
+    CHECK((convolution_of(pass, graph.find_tensor("sum")) == nullptr) == keeps);
+  }
+}
+
 TEST_CASE("fusion: a convolution writes a kept tensor, and statistics read its blocks", "[unit]") {
   Graph graph;
   const TensorId start = graph.conv("start", graph.add_latent(8), 8, {1, 3, 3});

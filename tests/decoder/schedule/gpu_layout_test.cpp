@@ -115,6 +115,10 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   // 66 * 66 * 128 and 64 * 64 * 256 values.
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::bf16) == 1'115'136 + 2'097'152);
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::fp32) == 2 * (1'115'136 + 2'097'152));
+  // Our own kernels run strided convolutions.
+  KernelShape strided = kernel;
+  strided.stride = {1, 2, 2};
+  CHECK(gpu::convolution_workspace_bytes(strided, {1, 64, 64}, Dtype::bf16) == 0);
   // Upsampling adds four phases. Each has at most 33 by 32 coarse positions: 64 rows that start at an odd
   // row, and 63 columns.
   KernelShape upsamples = kernel;

@@ -4,6 +4,7 @@
 #include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"
 #include "tests/support/tiny_dc.h"
+#include "tests/support/tiny_encoders.h"
 #include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
@@ -148,6 +149,31 @@ TEST_CASE("any plan of LTX's decoders gives the frames of its untiled decode, wi
   check_any_plan_of_clips(17000, 60, 2, test::random_ltx_video_config);
 }
 
+TEST_CASE("any plan of an AutoencoderKL's encoder gives the values of its untiled encode, within its peak") {
+  check_any_plan(21000, 40, {.least_side = 2, .most_side = 6}, test::random_encoder);
+}
+
+TEST_CASE("any plan of an AutoencoderDC's encoder gives the values of its untiled encode, within its peak") {
+  check_any_plan(22000, 40, {.least_side = 2, .most_side = 6}, test::random_dc_encoder);
+}
+
+TEST_CASE(
+    "any plan of an AutoencoderKLWan's encoder gives the values of its untiled encode, within its peak") {
+  check_any_plan_of_clips(23000, 40, 1, test::random_wan_encoder);
+}
+
+TEST_CASE("any plan of the encoder of Wan 2.2's network gives the values of its untiled encode") {
+  check_any_plan_of_clips(24000, 40, 1, test::random_wan_22_encoder);
+}
+
+TEST_CASE("any plan of an AutoencoderKLHunyuanVideo15's encoder gives the values of its untiled encode") {
+  check_any_plan_of_clips(27000, 40, 1, test::random_hunyuan_video_15_encoder);
+}
+
+TEST_CASE("any plan of LTX-2's encoder gives the values of its untiled encode, within its peak") {
+  check_any_plan_of_clips(26000, 40, 2, test::random_ltx2_encoder);
+}
+
 TEST_CASE("in 16 bits what a plan keeps changes no bit, and fp32 is near") {
   const test::Scratch scratch;
   for (uint64_t seed = 0; seed < 90; ++seed) {
@@ -174,11 +200,12 @@ TEST_CASE("in 16 bits what a plan keeps changes no bit, and fp32 is near") {
   }
 }
 
-TEST_CASE("in 16 bits what a clip's decode keeps changes no bit") {
+TEST_CASE("in 16 bits what a clip's decode or encode keeps changes no bit") {
   const test::Scratch scratch;
-  for (uint64_t seed = 7000; seed < 7016; ++seed) {
-    const auto draw = [&](Random& random) {
-      return seed % 2 == 0 ? test::random_wan_config(random) : test::random_causal_config(random);
+  for (uint64_t seed = 7000; seed < 7024; ++seed) {
+    const auto draw = [&](Random& random) -> test::DrawnModel {
+      if (seed % 3 == 0) return test::random_wan_22_encoder(random);
+      return seed % 3 == 1 ? test::random_wan_config(random) : test::random_causal_config(random);
     };
     const DecodeStyle style{.most_frames = 4, .least_side = 2, .most_side = 5, .in_16_bits = true};
     DrawnDecode decode = test::draw_decode(seed, style, draw);

@@ -20,6 +20,7 @@
 #include "tests/support/exact_costs.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tiny_dc.h"
+#include "tests/support/tiny_encoders.h"
 #include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
@@ -144,14 +145,37 @@ TEST_CASE("any plan for a GPU: LTX's decoders", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_ltx_video_config);
 }
 
+TEST_CASE("any plan for a GPU: encoders of AutoencoderKL and AutoencoderDC") {
+  check_drawn_plans(test::kSanitized ? 2 : 16, 1, [](Random& random) {
+    return random.chance(0.5) ? test::random_encoder(random) : test::random_dc_encoder(random);
+  });
+}
+
+TEST_CASE("any plan for a GPU: encoders of Wan") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 3, [](Random& random) {
+    return random.chance(0.5) ? test::random_wan_encoder(random) : test::random_wan_22_encoder(random);
+  });
+}
+
+TEST_CASE("any plan for a GPU: encoders of AutoencoderKLHunyuanVideo15 and LTX-2", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 3, [](Random& random) {
+    return random.chance(0.5) ? test::random_hunyuan_video_15_encoder(random)
+                              : test::random_ltx2_encoder(random);
+  });
+}
+
 TEST_CASE("16 bits on a GPU are as near to fp32 as their rounding is") {
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
   if (!gpu) return;
-  for (const auto& [dtype, frames] : {std::pair(Dtype::bf16, 1), std::pair(Dtype::fp16, 1),
-                                      std::pair(Dtype::bf16, 4), std::pair(Dtype::fp16, 4)}) {
-    CAPTURE(name_of(dtype), frames);
-    const Model model =
-        frames == 1 ? test::model_of(test::tiny_config({16, 32})) : test::causal_attention_model(16, true);
+  const nlohmann::json picture = test::tiny_config({16, 32}), clip = test::tiny_wan_22_config();
+  const std::vector<std::pair<Model, int64_t>> models{{test::model_of(picture), 1},
+                                                      {test::causal_attention_model(16, true), 4},
+                                                      {test::encoder_of(picture).model, 1},
+                                                      {test::encoder_of(clip).model, 3}};
+  for (size_t i = 0; i < 2 * models.size(); ++i) {
+    const Dtype dtype = i % 2 == 0 ? Dtype::bf16 : Dtype::fp16;
+    const auto& [model, frames] = models[i / 2];
+    CAPTURE(name_of(dtype), frames, model.graph.encodes());
     const Request request = request_for(model, {frames, 6, 5}, 1, dtype, DeviceKind::cuda);
     planner::PlanOptions options;
     options.limit_bytes = int64_t{1} << 29;

@@ -1,4 +1,5 @@
 // Every operation on every device, against plain loops. Runs twice: on the emulated GPU, and on a real one.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -13,10 +14,10 @@ namespace {
 constexpr test::DecodeStyle kStyle{.most_frames = 4, .least_side = 2, .most_side = 7, .most_batch = 1};
 
 /// Decodes by a random plan for the CPU, with the loops of each instruction set that this processor has.
-void check_on_cpu(OpKind kind, uint64_t seed) {
+template <typename Draw>
+void check_on_cpu(uint64_t seed, const Draw& draw) {
   const test::Scratch scratch;
-  test::DrawnDecode decode = test::draw_decode(
-      seed, kStyle, [&](test::Random& random) { return test::operation_model(kind, random); });
+  test::DrawnDecode decode = test::draw_decode(seed, kStyle, draw);
   std::optional<Array> plain;
   const kernels::NamedLoops fastest = kernels::fastest_loops();
   for (const kernels::NamedLoops& loops : kernels::loops_that_run()) {
@@ -31,12 +32,12 @@ void check_on_cpu(OpKind kind, uint64_t seed) {
   kernels::use_loops(fastest);
 }
 
-void check_on_gpu(OpKind kind, uint64_t seed, gpu::Gpu& gpu) {
+template <typename Draw>
+void check_on_gpu(uint64_t seed, gpu::Gpu& gpu, const Draw& draw) {
   test::Random random(seed);
   test::DecodeStyle style = kStyle;
   style.device = DeviceKind::cuda;
-  const test::DrawnRequest drawn = test::draw_request(
-      seed, random, style, [&](test::Random& drawing) { return test::operation_model(kind, drawing); });
+  const test::DrawnRequest drawn = test::draw_request(seed, random, style, draw);
   const Plan plan = test::drawn_gpu_plan(drawn, random);
   const Array tiled = test::on_gpu(gpu, drawn.model, plan, drawn.latent, seed).picture;
   const Array plain =
@@ -51,10 +52,31 @@ TEST_CASE("every operation gives the values of plain loops on every device") {
     if (operation(kind).table_name == nullptr || takes_statistics(kind)) continue;
     for (uint64_t seed = 0; seed < (test::kSanitized ? 4 : 24); ++seed) {
       CAPTURE(name_of(kind), seed);
-      check_on_cpu(kind, seed);
-      if (gpu) check_on_gpu(kind, seed, *gpu);
+      const auto draw = [&](test::Random& random) { return test::operation_model(kind, random); };
+      check_on_cpu(seed, draw);
+      if (gpu) check_on_gpu(seed, *gpu, draw);
     }
   }
+}
+
+TEST_CASE("every strided convolution gives the values of plain loops on every device") {
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  int kept_first_frames = 0, own = 0, around = 0, repeated = 0;
+  const auto draw = [&](test::Random& random) {
+    Model model = test::strided_convolution_model(random);
+    const ConvolutionTraits& traits = model.graph.op(model.graph.find_op("op")).convolution;
+    kept_first_frames += traits.keeps_first_frame ? 1 : 0;
+    own += traits.begins_at_own ? 1 : 0;
+    around += traits.begins_at_own ? 0 : 1;
+    repeated += traits.before_first == BeforeFirst::first_frame ? 1 : 0;
+    return model;
+  };
+  for (uint64_t seed = 0; seed < (test::kSanitized ? 8 : 48); ++seed) {
+    CAPTURE(seed);
+    check_on_cpu(seed, draw);
+    if (gpu) check_on_gpu(seed, *gpu, draw);
+  }
+  CHECK(std::min({kept_first_frames, own, around, repeated}) > 0);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ struct Operations {
     const TensorId point = graph.conv("point 512 512", wider, 512, {1, 1, 1});
     const TensorId up = graph.upsampled_conv("up 512 512", point, 512);
     const TensorId half = graph.conv("conv 512 256", up, 256, {1, 3, 3});
+    graph.strided_conv("strided 256 256", half, 256, {1, 3, 3}, {1, 2, 2});
     const TensorId same = graph.conv("conv 256 256", half, 256, {1, 3, 3});
     const TensorId sum = graph.add("sum", same, half);
     const TensorId quarter = graph.conv("conv 256 128", sum, 128, {1, 3, 3});
@@ -88,6 +89,8 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
   CHECK(all.tera_flops("point 512 512", 512) == Approx(kConvolutions / 1e12 * 512 / 812.0).epsilon(0.002));
   const Picture wide{128, 128, Dtype::fp32};
   CHECK(all.conv("conv 512 512", wide) == Approx(128.0 * 128 * 2 * 9 * 512 * 512 / 12e12));
+  // Strided convolutions use no tensor cores in any dtype.
+  CHECK(all.conv("strided 256 256", {128, 128}) == Approx(128.0 * 128 * 2 * 9 * 256 * 256 / 12e12));
   // 36 products per value allow 71 TFLOP/s, but writing the output takes longer.
   CHECK(all.conv("conv 4 512", {2048, 2048}) > 2048.0 * 2048 * 512 * 2 / kL2);
   // Three outputs take as long as 32, at 35 % of the rate.

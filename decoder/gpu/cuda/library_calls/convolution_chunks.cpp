@@ -113,7 +113,7 @@ class Chunks {
 
   std::vector<Box> run() {
     if (empty(call_.region)) return {};
-    if (call_.shape.groups != 1 || call_.input.dtype != call_.target.dtype ||
+    if (call_.shape.groups != 1 || call_.shape.strided() || call_.input.dtype != call_.target.dtype ||
         (call_.adds() &&
          (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype || would_round_twice(call_))))
       return {call_.region};
@@ -331,7 +331,8 @@ class Chunks {
 }  // namespace
 
 AskedToAdd as_asked(const Convolve& call) {
-  if (!call.adds() || rows_lie_alike(call.residual, call.target) || would_round_twice(call))
+  if (!call.adds() || call.shape.strided() || rows_lie_alike(call.residual, call.target) ||
+      would_round_twice(call))
     return {call, {}};
   AskedToAdd asked{call, Copy{call.residual, call.target, call.region}};
   asked.call.residual = call.target;

@@ -70,7 +70,7 @@ struct AskedToAdd {
 /// cuDNN has precompiled kernels that add a 16-bit residual with the target's row stride. Any other residual
 /// is copied to the target first and added in place. The sum is rounded once either way. One-tap convolutions
 /// whose residual would be added in place stay unchanged: cuDNN would round twice, so our own kernels run
-/// them.
+/// them. Strided convolutions stay unchanged too, because they run on our own kernels anyway.
 AskedToAdd as_asked(const Convolve& call);
 
 /// Runs the parts of a convolution that the library supports, and returns the boxes that it left out. Splits

@@ -128,8 +128,9 @@ struct ConvolutionProblem {
   template <typename Run>
   void check(Run&& run) {
     CAPTURE(shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns,
-            shape.upsamples, static_cast<int>(shape.before_first), name_of(dtype), region.t.begin,
-            region.t.end, region.y.begin, region.y.end, region.x.begin, region.x.end);
+            shape.upsamples, shape.stride.t, shape.stride.y, shape.stride.x, shape.begins_at_own,
+            static_cast<int>(shape.before_first), name_of(dtype), region.t.begin, region.t.end,
+            region.y.begin, region.y.end, region.x.begin, region.x.end);
     const Map before = *target;
     run(call, nullptr);
     CHECK(error() <= 1);
@@ -160,6 +161,13 @@ ConvolutionShape random_shape(Random& random) {
   if (shape.before_first == BeforeFirst::first_frame)
     shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   return shape;
+}
+/// Half of the convolutions that can have a stride get one.
+void maybe_stride(Random& random, ConvolutionShape& shape) {
+  if (shape.upsamples || shape.frames_ahead > 0 || random.chance(0.5)) return;
+  const auto step = [&](int64_t most) { return static_cast<int32_t>(random.integer(1, most)); };
+  shape.stride = {step(shape.frames), step(3), step(3)};
+  shape.begins_at_own = random.chance(0.5);
 }
 Span random_frames(Random& random, const ConvolutionShape& shape) {
   if (shape.frames == 1) return {0, 1};
@@ -253,6 +261,7 @@ TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
   CAPTURE(seed);
   Random random(200 + seed);
   ConvolutionShape shape = random_shape(random);
+  maybe_stride(random, shape);
   shape.inputs = static_cast<int32_t>(random.pick<int64_t>({3, 4, 16, 20, random.integer(1, 40)}));
   shape.outputs = static_cast<int32_t>(random.pick<int64_t>({3, 16, 17, 128, 130, random.integer(1, 140)}));
   ConvolutionProblem problem{
@@ -262,6 +271,7 @@ TEST_CASE("convolution in fp32, of every dtype, whatever the channels") {
       {random_frames(random, shape), span_between(random, 1, 14), span_between(random, 1, 30)}};
   maybe_add_residual(random, problem);
   REQUIRE(convolves_by_tiles(problem.call));
+  if (shape.strided()) REQUIRE(!convolves_by_tensor_cores(problem.call));
   problem.check(convolve_by_tiles);
 }
 
@@ -270,6 +280,7 @@ TEST_CASE("convolution of several groups, of each channel by itself, from blocks
   CAPTURE(seed);
   Random random(300 + seed);
   ConvolutionShape shape = random_shape(random);
+  maybe_stride(random, shape);
   shape.groups = static_cast<int32_t>(random.pick<int64_t>({1, 24, random.integer(1, 9)}));
   const auto of_group = static_cast<int32_t>(random.integer(1, 8));
   const bool by_channel = random.chance(0.4);

@@ -176,6 +176,76 @@ TEST_CASE("depth to space of several frames, and of channels that are repeated, 
         }) == "");
 }
 
+TEST_CASE("space to depth: pixels and frames become channels, and means of neighbours") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{120}, headroom::test::kSeedStep));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto order =
+      random.pick<FoldOrder>({FoldOrder::channel_frame_row_column, FoldOrder::channel_column_row,
+                              FoldOrder::frame_row_column_channel});
+  const auto of_first = random.pick<FoldFirst>({FoldFirst::zeros, FoldFirst::twice, FoldFirst::alone});
+  const int32_t frames = random.pick<int32_t>({1, 2, 3}), stride_t = random.pick<int32_t>({1, frames});
+  const int32_t rows = random.pick<int32_t>({1, 2, 2, 3}), columns = random.pick<int32_t>({1, 2, 2, 3});
+  const int32_t pixels = rows * columns;
+  const int32_t inputs =
+      static_cast<int32_t>(random.chance(0.1) ? random.integer(100, 200) : random.integer(1, 12));
+  // A divisor of the channels of one frame, so that frame 0 alone has whole groups too.
+  const int32_t group = random.pick<int32_t>({1, inputs, pixels, inputs * pixels});
+  const int32_t outputs = inputs * pixels / group;
+  const auto inside = [&](int32_t most) {
+    const auto begin = static_cast<int32_t>(random.integer(0, 4));
+    return Span{begin, begin + static_cast<int32_t>(random.integer(1, most))};
+  };
+  const Box box{inside(3), inside(5), inside(outputs > 100 ? 3 : 20)};
+  const auto first_of = [&](int32_t t) { return t == 0 ? 0 : (t - 1) * stride_t + 1; };
+  const Box read{{first_of(box.t.begin), first_of(box.t.end)},
+                 {box.y.begin * rows, box.y.end * rows},
+                 {box.x.begin * columns, box.x.end * columns}};
+  Map source{random, around(random, read), inputs, any_dtype(random)};
+  Map target{random, around(random, box), outputs, any_dtype(random)};
+  const Map before = target;
+  const bool by_pixel = order == FoldOrder::frame_row_column_channel;
+  const auto steps = [&](bool first) {
+    FoldSteps fold;
+    fold.frames = first && of_first == FoldFirst::alone ? 1 : frames;
+    fold.zeros = first && of_first == FoldFirst::zeros ? frames - 1 : 0;
+    const int32_t unit = by_pixel ? inputs : 1;
+    fold.channel_step = by_pixel ? 1 : fold.frames * pixels;
+    fold.frame_step = pixels * unit;
+    fold.row_step = order == FoldOrder::channel_column_row ? 1 : columns * unit;
+    fold.column_step = order == FoldOrder::channel_column_row ? rows : unit;
+    fold.group = group * fold.frames;
+    return fold;
+  };
+  start(SpaceToDepth{.source = source.view(),
+                     .target = target.view(),
+                     .stride_t = stride_t,
+                     .stride_y = rows,
+                     .stride_x = columns,
+                     .first = steps(true),
+                     .later = steps(false),
+                     .region = box},
+        nullptr);
+  CHECK(difference(before, target, 1e-6, [&](const Position& at) -> Value {
+          if (!has(box, at)) return std::nullopt;
+          const bool first = at.t == 0 || stride_t == 1;
+          const int32_t taken = first && of_first == FoldFirst::alone ? 1 : frames;
+          const int32_t all = taken * pixels;
+          double sum = 0;
+          for (int32_t i = at.c * group * taken; i < (at.c + 1) * group * taken; ++i) {
+            const int32_t channel = by_pixel ? i % inputs : i / all, pixel = by_pixel ? i / inputs : i % all;
+            const int32_t frame = pixel / pixels, place = pixel % pixels;
+            const bool column_first = order == FoldOrder::channel_column_row;
+            const int32_t row = column_first ? place % rows : place / columns,
+                          column = column_first ? place / rows : place % columns;
+            if (first && of_first == FoldFirst::zeros && frame + 1 < taken) continue;
+            sum += source.at(
+                {first ? at.t : first_of(at.t) + frame, at.y * rows + row, at.x * columns + column, channel});
+          }
+          return sum / (group * taken);
+        }) == "");
+}
+
 TEST_CASE("interleave: four phases become a picture") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{80}, headroom::test::kSeedStep));
   CAPTURE(seed);
