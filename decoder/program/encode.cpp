@@ -19,6 +19,8 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/read_picture.h"
 #include "decoder/files/write_latent.h"
+#include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
@@ -162,11 +164,13 @@ class Encoding {
 
   /// Encodes everything, and returns the statistics of the last encode with the largest peak of all.
   RunStats run() {
+    if (options_.device == "cuda")
+      gpu_ = gpu::open_gpu();  // first, because nothing else is useful without it
     list_jobs();
     make_plans();
     start_libraries(options_.threads);
     if (!options_.other_environment) {
-      for (const Plan& plan : plans_) check_environment(plan, environment_here(nullptr), origin_of_plan());
+      for (const Plan& plan : plans_) check_environment(plan, environment_here(gpu_.get()), origin_of_plan());
     }
     return encode_all();
   }
@@ -252,6 +256,11 @@ class Encoding {
         throw InputError(options_.plan_file +
                          ": a plan of a decode; expected one of headroom-plan --direction encode");
       plans_.push_back(parsed.plan(model_.graph));
+      const DeviceKind planned = plans_.back().request.device;
+      if (!options_.device.empty() && parse_device(options_.device) != planned)
+        throw InputError("--device: " + options_.plan_file + " is a plan for " + name_of(planned) +
+                         ", found " + options_.device);
+      if (planned == DeviceKind::cuda && !gpu_) gpu_ = gpu::open_gpu();
       return require_valid(plans_.back(), model_, options_.plan_file);
     }
     planner::RequestOptions asked;
@@ -266,8 +275,11 @@ class Encoding {
     asked.other_environment = options_.other_environment && !options_.profile_file.empty();
     asked.scratch_folder = options_.scratch;
     asked.scratch_limit = options_.scratch_limit;
+    const DeviceKind device = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
+    asked.device = name_of(device);
     planner::PlanOptions wanted = asked.plan_options();
-    wanted.limit_bytes = planner::limit_from(options_.limit, DeviceKind::cpu);
+    wanted.limit_bytes =
+        gpu_ && options_.limit == "auto" ? limit_on_card(*gpu_) : planner::limit_from(options_.limit, device);
     if (jobs_.size() > 1) wanted.weights = WeightResidency::resident;  // loaded once for all
     plans_.push_back(asked.plan(model_, wanted));
     require_valid(plans_.back(), model_, "--limit");
@@ -290,7 +302,7 @@ class Encoding {
     ProgressEvents events(notes_, nullptr, &model_.graph);
     const std::unique_ptr<Session> session = open_session(
         {model_, weights, plans_, limit - reserve, goal, [&](double share) { events.loading(share); }},
-        nullptr);
+        gpu_.get());
     for (size_t i = 0; i < jobs_.size(); ++i) {
       const double count = double(jobs_.size());
       notes_.tell(DecodeStarted{static_cast<int64_t>(i), static_cast<int64_t>(jobs_.size()),
@@ -330,8 +342,9 @@ class Encoding {
   const EncodeOptions& options_;
   Notes& notes_;
   const Model decoder_, encoder_;
-  Model model_;  ///< the encoder for the jobs' frames
-  Array input_;  ///< of a single job
+  std::unique_ptr<gpu::Gpu> gpu_;  ///< null: the CPU
+  Model model_;                    ///< the encoder for the jobs' frames
+  Array input_;                    ///< of a single job
   std::vector<EncodeJob> jobs_;
   std::vector<Plan> plans_;
   size_t skipped_ = 0;

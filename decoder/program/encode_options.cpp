@@ -58,6 +58,9 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
   app.add_option("--plan", options.plan_file,
                  "instead of --limit: a plan file from headroom-plan --direction encode");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
+  app.add_option("--device", options.device,
+                 "cpu, or cuda for the first GPU; cpu by default, with --plan the plan's own")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--scratch", options.scratch, "folder on a disk; the plan may keep tensors in a file there");
   app.add_option("--scratch-limit", options.scratch_limit, "most bytes of that file, such as 20GiB");
   app.add_option("--profile", options.profile_file,

@@ -34,8 +34,7 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--frames", frames, "frames of a clip; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--direction", direction,
-                 "decode: from a latent to a picture; encode: the reverse, on the CPU")
+  app.add_option("--direction", direction, "decode: from a latent to a picture; encode: the reverse")
       ->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", dtype, kDtypeHelp);
   app.add_option("--device", device, kDeviceHelp);

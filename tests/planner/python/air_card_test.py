@@ -138,6 +138,29 @@ class Decodes(AirCard):
                 del picture
                 self.assertEqual(torch.cuda.memory_allocated(), before)
 
+    def test_encoders_give_the_untiled_moments(self):
+        for make, shape in (
+            (tiny.kl, (2, 3, 18, 14)),
+            (tiny.dc, (1, 3, 10, 12)),
+            (tiny.wan, (1, 3, 9, 16, 24)),
+            (tiny.wan22, (1, 3, 5, 16, 16)),
+            (tiny.hunyuan_video_15, (1, 3, 9, 8, 12)),
+            (tiny.ltx2_video, (1, 3, 9, 64, 32)),
+        ):
+            with self.subTest(make.__name__):
+                vae, x = make(), latent(*shape)
+                whole = vae.encode(x, return_dict=False)[0]
+                handle = headroom_vae.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+                self.assertIsNotNone(handle.encoder, handle.why_no_encoder)
+                before = torch.cuda.memory_allocated()
+                # The result is where the picture is, and torch computes on the CPU alone here.
+                made = vae.encode(x, return_dict=False)[0]
+                self.assertEqual(handle.last.device, "cuda:0")
+                self.assert_close(*(getattr(one, "parameters", one) for one in (made, whole)))
+                self.assert_on_card()
+                del made
+                self.assertEqual(torch.cuda.memory_allocated(), before)
+
     def test_sixteen_bits_are_no_farther_from_fp32_than_diffusers(self):
         for dtype in (torch.bfloat16, torch.float16):
             ours, theirs = 0.0, 0.0
