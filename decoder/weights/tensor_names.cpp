@@ -210,6 +210,28 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
   } else if (const auto tiny = prefix_of(stored, "3.conv.0.weight", "1.weight")) {
     layout_ = Layout::tiny;  // its encoder has no 1.weight
     prefix_ = *tiny;
+  } else {
+    find_layout_of_encoder();
+  }
+}
+
+/// An encode may get the encoder's tensors alone.
+void TensorNames::find_layout_of_encoder() {
+  const std::vector<std::string> stored(stored_.begin(), stored_.end());
+  if (const auto ltx = prefix_of(stored, "encoder.down_blocks.0.res_blocks.0.conv1.conv.weight")) {
+    layout_ = Layout::ltx;
+    prefix_ = *ltx;
+    find_ltx_modules();
+  } else if (const auto finest = prefix_of(stored, "encoder.mid.block_1.norm1.weight")) {
+    layout_ = Layout::stable_diffusion;
+    prefix_ = *finest;
+  } else if (const auto coarsest = prefix_of(stored, "encoder.mid.block_1.norm1.gamma")) {
+    layout_ = Layout::coarsest_first;
+    prefix_ = *coarsest;
+  } else if (const auto wan = prefix_of(stored, "encoder.middle.0.residual.0.gamma")) {
+    prefix_ = *wan;
+    const bool nested = stored_.contains(prefix_ + "encoder.downsamples.0.downsamples.0.residual.0.gamma");
+    layout_ = nested ? Layout::wan_nested : Layout::wan;
   }
 }
 
@@ -278,8 +300,7 @@ void TensorNames::find_ltx_encoder_modules() {
 }
 
 bool TensorNames::has_decoder() const {
-  return layout_ != Layout::diffusers ||
-         std::any_of(stored_.begin(), stored_.end(), [](const std::string& name) {
+  return layout_ == Layout::tiny || std::any_of(stored_.begin(), stored_.end(), [](const std::string& name) {
            return name.starts_with("decoder.") || name.find(".decoder.") != std::string::npos;
          });
 }

@@ -45,6 +45,7 @@ class TensorNames {
   enum class Layout { diffusers, stable_diffusion, coarsest_first, wan, wan_nested, ltx, tiny };
 
   void count_levels();
+  void find_layout_of_encoder();
   void find_ltx_modules();
   void find_ltx_encoder_modules();
 
