@@ -110,17 +110,23 @@ def encoder_input(vae: Any, pixels: Any, known: Any) -> tuple[Any, list[str]]:
     picture = cropped.movedim(-1, 1)
     if known.model.decodes_clips:
         picture = picture.unsqueeze(2) if getattr(vae, "not_video", False) else picture.movedim(0, 1).unsqueeze(0)
-        frames, step = picture.shape[2], _frames_of_a_latent_frame(known.model)
-        kept = (frames - 1) // step * step + 1
+        frames = picture.shape[2]
+        kept = _most_frames(known.encoder, list(picture.shape))
         if kept < frames:
-            left_out.append(f"encoded {kept} of {frames} frames: a clip of this VAE has 1 frame and a multiple of {step}")
+            left_out.append(f"encoded {kept} of {frames} frames: this VAE has no latent of {frames} frames")
         picture = picture[:, :, :kept]
     return vae.process_input(picture).to(vae.vae_dtype), left_out
 
 
-def _frames_of_a_latent_frame(model: Any) -> int:
-    """Frames that each latent frame after the first stands for."""
-    return model.picture_shape([1, model.latent_channels, 2, 1, 1])[2] - 1
+def _most_frames(encoder: Any, shape: list[int]) -> int:
+    """The most leading frames that a latent has, as ComfyUI's own encodes drop the others. All if no number suits the other axes."""
+    for frames in range(shape[2], 0, -1):
+        try:
+            encoder.encoded_shape([*shape[:2], frames, *shape[3:]])
+        except headroom_vae.InputError:
+            continue
+        return frames
+    return shape[2]
 
 
 def require_latent_channels(vae: Any, model: Any) -> None:

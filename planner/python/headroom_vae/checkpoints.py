@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from . import _core
-from .changes import forward_hooks, global_hooks, is_plain, kind_of, raise_first, replaced_methods, replaced_on_instance, shown, used_modules
+from .changes import forward_hooks, global_hooks, is_plain, kind_of, replaced_methods, replaced_on_instance, shown, used_modules
 from .code_names import CALLED, methods_of
 from .described import model_of
 from .errors import InputError, Unsupported
@@ -114,15 +114,16 @@ def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str
     read = set(model.read_names(list(tensors)))
     for name in sorted(tensors):
         if name.startswith(start) and name not in read and not (unread and unread in name):
-            raise Unsupported(f"{name}: {model.class_name} has no such tensor. This is another {model.direction[:-1]}r than those known here")
+            raise Unsupported(f"{name}: {model.class_name} has no such tensor. This is another {model.direction}r than those known here")
 
 
 def _require_parameters(model: _core.Model, tensors: Mapping[str, Any]) -> None:
     """Raises InputError with the first parameter that is missing or has another shape."""
     import torch
 
-    # Values are not read. So tensors of the same shapes serve, whatever dtype and device the given ones have.
-    shaped = {name: torch.empty(tuple(tensors[name].shape), dtype=torch.float16) for name in model.read_names(list(tensors))}
+    # Values are not read. So tensors of the same shapes serve, whatever dtype and device the given ones have. All names tell the scheme.
+    read = set(model.read_names(list(tensors)))
+    shaped = {name: torch.empty(tuple(tensor.shape) if name in read else 0, dtype=torch.float16) for name, tensor in tensors.items()}
     _core.require_parameters(model, shaped, "vae")
 
 
@@ -463,7 +464,8 @@ def _seedvr2_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
 
 def require_plain_encoder(module: Any, known: Recognised) -> None:
     """Raises Unsupported with the first layer of the encoder that computes something else than Headroom's."""
-    raise_first(_encoder_differences(module, known))
+    for difference in _encoder_differences(module, known):
+        raise Unsupported(f"{difference}. The encode would ignore this. Undo it, or encode without Headroom")
 
 
 def _encoder_differences(module: Any, known: Recognised) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Tests that the ComfyUI node decodes every family of decoders from the original names of its tensors.
+"""Tests that the ComfyUI nodes decode and encode every family from the original names of its tensors.
 
 Small VAEs of diffusers with renamed tensors stand in for ComfyUI's. If HEADROOM_COMFYUI names a clone of ComfyUI, its own comfy.sd.VAE
 decodes random weights of full size as well, and a table shows the largest differences."""
@@ -17,7 +17,17 @@ import comfyui_stand_in
 import headroom_vae
 import tiny
 import torch
-from comfyui_test import Renamed, comfy_vae, decoded_by_node, nodes, original_name, original_wan_22_name
+from comfyui_test import (
+    Renamed,
+    comfy_vae,
+    cropped,
+    decoded_by_node,
+    encoded_by_node,
+    nodes,
+    original_name,
+    original_wan_22_name,
+    random_pixels,
+)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "reference"))
 from seedvr2 import SeedVR2  # noqa: E402
@@ -55,14 +65,18 @@ def hunyuan_image_name(name: str, blocks: int) -> str:
 
 
 def ltx_names(vae) -> dict[str, str]:
-    """Start of each diffusers name, and of the original's. Blocks, widenings and upsamplings are one list there."""
+    """Start of each diffusers name, and of the original's. Blocks, widenings, upsamplings and downsamplings are one list there."""
     starts, number = {"decoder.mid_block.resnets.": "decoder.up_blocks.0.res_blocks."}, 1
     for level, block in enumerate(vae.decoder.up_blocks):
         for part, there in (("conv_in.", ""), ("upsamplers.0.", ""), ("resnets.", "res_blocks.")):
             if getattr(block, part.split(".")[0], None) is not None:
                 starts[f"decoder.up_blocks.{level}.{part}"] = f"decoder.up_blocks.{number}.{there}"
                 number += 1
-    return starts
+    levels = len(vae.encoder.down_blocks)
+    for level in range(levels):
+        starts[f"encoder.down_blocks.{level}.resnets."] = f"encoder.down_blocks.{2 * level}.res_blocks."
+        starts[f"encoder.down_blocks.{level}.downsamplers.0."] = f"encoder.down_blocks.{2 * level + 1}."
+    return {**starts, "encoder.mid_block.resnets.": f"encoder.down_blocks.{2 * levels}.res_blocks."}
 
 
 def listed(module: torch.nn.Module) -> None:
@@ -73,7 +87,7 @@ def listed(module: torch.nn.Module) -> None:
             setattr(module, name, torch.nn.ModuleList(child._modules[str(i)] for i in range(len(child._modules))))
 
 
-def ltx(vae):
+def ltx(vae, encoder=False):
     """A module with the names and the settings of ComfyUI's VideoVAE."""
     starts = ltx_names(vae)
 
@@ -83,15 +97,19 @@ def ltx(vae):
                 return there + name[len(start) :].replace("conv_shortcut.conv.", "conv_shortcut.").replace("norm3.", "norm3.norm.")
         return name
 
-    made = Renamed(vae, renamed)
+    made = Renamed(vae, renamed, encoder)
     listed(made)
     decoder, config = made.decoder, vae.config
+    if encoder:
+        made.encoder.patch_size, made.encoder.conv_in.conv.padding_mode = config.patch_size, config.encoder_spatial_padding_mode
     decoder.timestep_conditioning, decoder.patch_size, decoder.causal = False, config.patch_size, config.decoder_causal
     decoder.conv_in.conv.padding_mode = config.get("decoder_spatial_padding_mode", "zeros")
     for block in decoder.up_blocks:
         for part in getattr(block, "res_blocks", ()):
             part.inject_noise = False
     for start, there in starts.items():
+        if "downsamplers" in start and encoder:
+            made.get_submodule(there[:-1]).stride = vae.get_submodule(start[:-1]).stride
         if "upsamplers" in start:
             upsampler = vae.get_submodule(start[:-1])
             block = made.get_submodule(there[:-1])
@@ -190,6 +208,89 @@ class ByNames(unittest.TestCase):
             self.decoded(vae, random_latent(1, 6, 4, 5))
 
 
+class Encodes(unittest.TestCase):
+    """Each family whose encoder Headroom knows, in its original names."""
+
+    def setUp(self):
+        without_gradients = torch.no_grad()
+        without_gradients.__enter__()
+        self.addCleanup(without_gradients.__exit__, None, None, None)
+
+    def vae(self, module, multiple):
+        made = comfy_vae(tiny.kl())
+        made.first_stage_model = module
+        made.vae_encode_crop_pixels = lambda pixels: cropped(pixels, multiple) if multiple else pixels
+        return made
+
+    def assert_close(self, ours, theirs):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-5 * float(theirs.abs().max()))
+
+    def clip(self, pixels):
+        return (pixels.movedim(-1, 0) * 2 - 1)[None]
+
+    def test_hunyuan_video_15(self):
+        for config in ({}, {"downsample_match_channel": False}):
+            vae = tiny.hunyuan_video_15(**config)
+            attention = type(vae.encoder.mid_block.attentions[0])
+            made = self.vae(Renamed(vae, lambda name: coarsest_first(name) if name.startswith("decoder.") else encoder_name(name), True), 4)
+            made.first_stage_model.encoder.mid.block_1.temb_proj = torch.nn.Linear(2, 2)
+            for frames, kept in ((1, 1), (5, 5), (7, 5)):
+                pixels = random_pixels(frames, 17, 20, 3)
+                with mock.patch.object(attention, "prepare_causal_attention_mask", lambda *_, **__: None):  # ComfyUI's attention has no mask
+                    theirs = vae.encode(self.clip(pixels[:kept, :16])).latent_dist.mode()
+                self.assert_close(encoded_by_node(made, pixels)[0], theirs)
+
+    def test_ltx_2(self):
+        for vae in (
+            tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8),
+            tiny.ltx2_video(encoder_spatial_padding_mode="reflect", block_out_channels=(8, 8, 16), layers_per_block=(2, 1, 1, 2),
+                            spatio_temporal_scaling=(True,) * 3, down_block_types=("LTX2VideoDownBlock3D",) * 3,
+                            downsample_type=("spatial", "temporal", "spatiotemporal")),
+        ):  # fmt: skip
+            module = ltx(vae, encoder=True)
+            mean, deviation = (values.reshape(1, -1, 1, 1, 1) for values in module.per_channel_statistics.buffers())
+            step = 2 ** sum("temporal" in kind for kind in vae.config.downsample_type)
+            for frames, kept in ((1, 1), (1 + step, 1 + step), (step, 1)):
+                pixels = random_pixels(frames, 32, 48, 3)
+                theirs = (vae.encode(self.clip(pixels[:kept])).latent_dist.mode() - mean) / deviation
+                self.assert_close(encoded_by_node(self.vae(module, 16), pixels)[0], theirs)
+
+    def test_other_encoders_of_ltx_are_refused(self):
+        module = ltx(tiny.ltx2_video(), encoder=True)
+        module.encoder.down_blocks[1] = torch.nn.ModuleDict({"conv": torch.nn.Conv3d(4, 4, 3, stride=2)})
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"encoder\.down_blocks\.1: \w+, expected residual blocks, then a downsampling"):
+            encoded_by_node(self.vae(module, 16), random_pixels(1, 32, 32, 3))
+        self.assertEqual(decoded_by_node(self.vae(module, 16), random_latent(1, 4, 2, 4, 5)).shape[-1], 3)
+
+    def test_qwen_image_21(self):
+        vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
+        made, pixels = self.vae(Renamed(vae, original_wan_22_name, True), 8), random_pixels(2, 32, 48, 4)
+        made.output_channels = 4
+        self.assert_close(encoded_by_node(made, pixels)[0], vae.encode(pixels.movedim(-1, 1)[:, :, None] * 2 - 1).latent_dist.mode()[:, :, 0])
+
+    def test_seedvr2(self):
+        for quant_conv in (False, True):
+            torch.manual_seed(0)
+            vae = SeedVR2({"latent_channels": 4, "out_channels": 3, "block_out_channels": (32, 32, 64), "layers_per_block": 1, "act_fn": "silu",
+                           "norm_num_groups": 32, "temporal_scale_num": 2, "use_quant_conv": quant_conv, "use_post_quant_conv": False,
+                           "attention": True})  # fmt: skip
+            for frames in (1, 5):
+                pixels = random_pixels(frames, 16, 20, 3)
+                self.assert_close(encoded_by_node(self.vae(vae, None), pixels)[0], vae.encode(self.clip(pixels))[:, :4] * 0.9152)
+
+    def test_families_without_an_encoder(self):
+        for module in (Renamed(tiny.hunyuan_video(block_out_channels=(32, 32, 64), norm_num_groups=32)),
+                       Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2))):  # fmt: skip
+            with self.assertRaisesRegex(headroom_vae.Unsupported, "Headroom does not encode with this class.*use ComfyUI's VAE Encode"):
+                encoded_by_node(self.vae(module, 8), random_pixels(1, 32, 32, 3))
+
+
+def encoder_name(name: str) -> str:
+    """The original name of a tensor of HunyuanVideo 1.5's encoder."""
+    return original_name(name.replace(".norm.gamma", ".group_norm.gamma").replace(".proj_out.", ".to_out."), 0)
+
+
 class Another(torch.nn.Module):
     """Another module of the same tensors. The nodes know modules by identity."""
 
@@ -232,11 +333,27 @@ FAMILIES = {
 """The tensors that comfy.sd.VAE recognises each family by, and shapes of latents as ComfyUI holds them."""
 
 
-def fill(module: torch.nn.Module) -> None:
-    """Gives the decoder random weights that keep activations near 1."""
+LTX_2_ENCODER = [
+    ["res_x", {"num_layers": 4}], ["compress_space_res", {"multiplier": 2}], ["res_x", {"num_layers": 6}], ["compress_time_res", {"multiplier": 2}],
+    ["res_x", {"num_layers": 6}], ["compress_all_res", {"multiplier": 2}], ["res_x", {"num_layers": 2}], ["compress_all_res", {"multiplier": 2}],
+    ["res_x", {"num_layers": 2}],
+]  # fmt: skip
+PIXELS = {
+    "Stable Diffusion": [(2, 70, 52, 3)],
+    "FLUX": [(1, 64, 48, 4)],
+    "Wan 2.1, Qwen-Image": [(1, 64, 50, 3), (7, 48, 32, 3)],
+    "Wan 2.2": [(1, 64, 48, 3), (6, 48, 32, 3)],
+    "LTX-2": [(1, 64, 96, 3), (9, 64, 96, 3)],
+}
+"""Shapes of pictures for the families that this version of ComfyUI encodes as Headroom does."""
+
+
+def fill(module: torch.nn.Module, encoder: bool = False) -> None:
+    """Gives the decoder random weights that keep activations near 1, and the encoder if asked."""
     generator = torch.Generator().manual_seed(0)
+    unused = () if encoder else ("encoder.", "taesd_encoder.", "quant_conv.")
     for name, tensor in (*module.named_parameters(), *module.named_buffers()):
-        if name.startswith(("encoder.", "taesd_encoder.", "quant_conv.")) or "scale_shift_table" in name or not tensor.is_floating_point():
+        if name.startswith(unused) or "scale_shift_table" in name or not tensor.is_floating_point():
             continue
         leaf = name.rpartition(".")[2]
         if tensor.dim() == 0:
@@ -285,6 +402,28 @@ class InComfyUI(unittest.TestCase):
                 changed.padding_mode = "circular"
                 with self.assertRaisesRegex(headroom_vae.Unsupported, "padding_mode is 'circular'"):
                     decoded_by_node(vae, latent)
+
+    @torch.no_grad()
+    def test_encodes_give_comfyuis_own_latents(self):
+        import comfy.sd
+
+        for name, shapes in PIXELS.items():
+            config = {**LTX_2, "encoder_blocks": LTX_2_ENCODER}
+            with self.subTest(name):
+                vae = comfy.sd.VAE(sd=FAMILIES[name][0], metadata={"config": json.dumps({"vae": config})} if name == "LTX-2" else None)
+                fill(vae.first_stage_model, encoder=True)
+                for shape in shapes:
+                    pixels = random_pixels(*shape)
+                    theirs, ours = vae.encode(pixels[..., :3]), encoded_by_node(vae, pixels, limit_gib=0)[0]
+                    self.assertEqual(ours.shape, theirs.shape)
+                    self.assertGreater(float(theirs.std()), 0.05)
+                    self.assertLessEqual(float((ours - theirs).abs().max()), 1e-5 * float(theirs.abs().max()))
+                for part in vae.first_stage_model.encoder.modules():
+                    if max(getattr(part, "kernel_size", (1,))) > 1:
+                        part.padding_mode, before = "circular", part.padding_mode
+                        with self.assertRaisesRegex(headroom_vae.Unsupported, "padding_mode is 'circular'.*The encode would ignore this"):
+                            encoded_by_node(vae, pixels)
+                        part.padding_mode = before
 
     def test_other_decoders_of_comfyui_are_refused(self):
         from comfy.ldm.cosmos.vae import CausalContinuousVideoTokenizer

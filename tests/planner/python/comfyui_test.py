@@ -40,13 +40,18 @@ def nodes():
 def original_name(name: str, levels: int) -> str:
     """Maps a diffusers tensor name to Stable Diffusion's original name. Deliberately independent of the product's rule."""
     words = name.split(".")
-    if words[0] != "decoder":
+    if words[0] not in ("decoder", "encoder"):
         return name
     if words[1] == "mid_block" and words[2] == "resnets":
-        return ".".join(["decoder", "mid", f"block_{int(words[3]) + 1}", *words[4:]])
+        return ".".join([words[0], "mid", f"block_{int(words[3]) + 1}", *words[4:]])
     if words[1] == "mid_block":
         last = {"group_norm": "norm", "to_q": "q", "to_k": "k", "to_v": "v", "to_out": "proj_out"}[words[4]]
-        return ".".join(["decoder", "mid", "attn_1", last, words[-1]])
+        return ".".join([words[0], "mid", "attn_1", last, words[-1]])
+    if words[1] == "down_blocks":
+        level = ["encoder", "down", words[2]]
+        if words[3] == "downsamplers":
+            return ".".join([*level, "downsample", *words[5:]])
+        return ".".join([*level, "block", words[4], *("nin_shortcut" if w == "conv_shortcut" else w for w in words[5:])])
     if words[1] == "up_blocks":
         level = ["decoder", "up", str(levels - 1 - int(words[2]))]
         if words[3] == "upsamplers":
@@ -60,28 +65,35 @@ def original_wan_22_name(name: str) -> str:
     words = name.split(".")
     numbers = {"norm1": "residual.0", "conv1": "residual.2", "norm2": "residual.3", "conv2": "residual.6", "conv_shortcut": "shortcut"}
     if words[1] == "mid_block" and words[2] == "resnets":
-        return ".".join(["decoder.middle", str(2 * int(words[3])), numbers[words[4]], *words[5:]])
+        return ".".join([words[0], "middle", str(2 * int(words[3])), numbers[words[4]], *words[5:]])
     if words[1] == "mid_block":
-        return ".".join(["decoder.middle.1", *words[4:]])
+        return ".".join([words[0], "middle.1", *words[4:]])
+    if words[1] == "down_blocks" and words[3] == "resnets":
+        return ".".join(["encoder.downsamples", words[2], "downsamples", words[4], numbers[words[5]], *words[6:]])
+    if words[1] == "down_blocks":
+        return ".".join(["encoder.downsamples", words[2], "downsamples.2", *words[4:]])
     if words[1] == "up_blocks" and words[3] == "resnets":
         return ".".join(["decoder.upsamples", words[2], "upsamples", words[4], numbers[words[5]], *words[6:]])
     if words[1] == "up_blocks":
         return ".".join(["decoder.upsamples", words[2], "upsamples.3", *words[4:]])
-    ends = {"decoder.conv_in": "decoder.conv1", "decoder.norm_out": "decoder.head.0", "decoder.conv_out": "decoder.head.2"}
-    return ".".join([{**ends, "post_quant_conv": "conv2"}[".".join(words[:-1])], words[-1]])
+    ends = {"conv_in": "conv1", "norm_out": "head.0", "conv_out": "head.2"}
+    if len(words) == 2:
+        return ".".join([{"post_quant_conv": "conv2", "quant_conv": "conv1"}[words[0]], words[1]])
+    return ".".join([words[0], ends[words[1]], words[2]])
 
 
 class Renamed(torch.nn.Module):
-    """A diffusers decoder whose parameters have the original names."""
+    """A diffusers decoder whose parameters have the original names, with its encoder or without."""
 
-    def __init__(self, vae, renamed=None):
+    def __init__(self, vae, renamed=None, encoder=False):
         super().__init__()
+        sides = ("decoder.", "post_quant_conv.", *(("encoder.", "quant_conv.") if encoder else ()))
         for name, tensor in vae.state_dict().items():
             if name.startswith("bn."):
                 if not hasattr(self, "bn"):
                     self.bn = torch.nn.Module()
                 self.bn.register_buffer(name[3:], tensor)
-            elif name.startswith(("decoder.", "post_quant_conv.")):
+            elif name.startswith(sides):
                 owner = self
                 *path, leaf = (renamed(name) if renamed else original_name(name, len(vae.config.block_out_channels))).split(".")
                 for word in path:
@@ -94,7 +106,12 @@ class Renamed(torch.nn.Module):
 
 
 def original_wan_21_name(name: str) -> str:
-    """Maps a diffusers tensor name to Wan 2.1's original name, which numbers all resolutions in one list of 15 modules."""
+    """Maps a diffusers tensor name to Wan 2.1's original name, which numbers all resolutions in one list of 15 modules. diffusers numbers
+    those of the encoder likewise."""
+    words = name.split(".")
+    if words[1] == "down_blocks":
+        residual = {"norm1": "residual.0", "conv1": "residual.2", "norm2": "residual.3", "conv2": "residual.6", "conv_shortcut": "shortcut"}
+        return ".".join(["encoder.downsamples", words[2], residual.get(words[3], words[3]), *words[4:]])
     words = original_wan_22_name(name.replace(".upsamplers.0.", ".upsampler.")).split(".")
     if words[1] == "upsamples":
         words[2:5] = [str(4 * int(words[2]) + int(words[4]))]
@@ -113,9 +130,13 @@ class Nested:
         return self._tensors
 
 
-def comfy_vae(vae, renamed=None):
+def comfy_vae(vae, renamed=None, multiple=None):
+    """A stand-in for comfy.sd.VAE. `multiple` is that of an encode's sides. None: the VAE has no encoder."""
     made = types.SimpleNamespace()
-    made.first_stage_model = Renamed(vae, renamed)
+    made.first_stage_model = Renamed(vae, renamed, multiple is not None)
+    made.process_input = lambda image: image * 2.0 - 1.0
+    made.vae_encode_crop_pixels = lambda pixels: cropped(pixels, multiple)
+    made.output_channels = 3
     made.process_output = lambda image: torch.clamp((image + 1.0) / 2.0, min=0.0, max=1.0)
     made.memory_used_decode = lambda shape, dtype: 7
     made.vae_dtype = torch.float32
@@ -125,6 +146,22 @@ def comfy_vae(vae, renamed=None):
 
 def decoded_by_node(vae, latent, **options):
     return nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]().decode({"samples": latent}, vae, **{"limit_gib": 1, **options})[0]
+
+
+def cropped(pixels, multiple):
+    """Crops both sides from the middle."""
+    rows, columns = (side // multiple * multiple for side in pixels.shape[1:3])
+    top, left = ((side - kept) // 2 for side, kept in zip(pixels.shape[1:3], (rows, columns)))
+    return pixels[:, top : top + rows, left : left + columns]
+
+
+def encoded_by_node(vae, pixels, **options):
+    latent, report = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEEncode"]().encode(pixels, vae, **{"limit_gib": 1, **options})
+    return latent["samples"], report
+
+
+def random_pixels(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(2))
 
 
 def flux2():
@@ -398,6 +435,198 @@ class Nodes(unittest.TestCase):
             theirs = vae.decode(z).sample
             ours = ModuleDecoder(made, model).decode(z, limit="256MiB")
             self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+
+
+class Encodes(unittest.TestCase):
+    """VAE Encode (Headroom) against diffusers' own encode."""
+
+    def setUp(self):
+        logging.disable(logging.WARNING)
+        without_gradients = torch.no_grad()
+        without_gradients.__enter__()
+        self.addCleanup(without_gradients.__exit__, None, None, None)
+
+    def vae(self, **config):
+        return tiny.kl(block_out_channels=(32, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
+                       up_block_types=("UpDecoderBlock2D",) * 3, **config)  # fmt: skip
+
+    def assert_close(self, ours, theirs):
+        self.assertEqual(ours.shape, theirs.shape)
+        self.assertEqual(ours.dtype, torch.float32)
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-5 * float(theirs.abs().max()))
+
+    def test_stable_diffusion(self):
+        for config in ({}, {"use_quant_conv": False, "use_post_quant_conv": False, "latent_channels": 16}):
+            vae, pixels = self.vae(**config), random_pixels(2, 36, 28, 3)
+            made = comfy_vae(vae, multiple=4)
+            ours, report = encoded_by_node(made, pixels)
+            self.assert_close(ours, vae.encode(pixels.movedim(-1, 1) * 2 - 1).latent_dist.mode())
+            self.assertRegex(report, r"^encode: [0-9.]+ m?s on cpu, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)$")
+            z = torch.randn(1, vae.config.latent_channels, 9, 7, generator=torch.Generator().manual_seed(0))
+            theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
+            self.assertLessEqual(float((decoded_by_node(made, z) - theirs).abs().max()), 1e-4)
+            self.assert_close(encoded_by_node(made, pixels)[0], ours)
+
+    def test_sides_are_cropped_from_the_middle_and_further_channels_are_dropped(self):
+        vae, pixels = self.vae(), random_pixels(1, 38, 31, 4)
+        ours, report = encoded_by_node(comfy_vae(vae, multiple=4), pixels)
+        self.assert_close(ours, vae.encode(pixels[:, 1:37, 1:29, :3].movedim(-1, 1) * 2 - 1).latent_dist.mode())
+        self.assertRegex(report, r"\); cropped from 31×38 to 28×36 pixels$")
+
+    def test_a_limit_that_is_too_small_names_the_smallest(self):
+        made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 64, 64, 3)
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"\. The smallest limit_gib is 0\.0\d+$") as refused:
+            encoded_by_node(made, pixels, limit_gib=1 / 4096)
+        named = float(str(refused.exception).rpartition(" ")[2])
+        self.assert_close(encoded_by_node(made, pixels, limit_gib=named)[0], encoded_by_node(made, pixels, limit_gib=0)[0])
+
+    def test_flux2_latents_are_normalised_patches(self):
+        for config in ({}, {"decoder_block_out_channels": (64, 64, 96, 96)}):
+            vae, pixels = tiny.flux2(layers_per_block=2, **config), random_pixels(1, 48, 80, 3)
+            ours, _ = encoded_by_node(comfy_vae(vae, multiple=16), pixels)
+            mode = vae.encode(pixels.movedim(-1, 1) * 2 - 1).latent_dist.mode()
+            mean, variance = (t.reshape(1, -1, 1, 1) for t in (vae.bn.running_mean, vae.bn.running_var))
+            self.assert_close(ours, (torch.nn.functional.pixel_unshuffle(mode, 2) - mean) / torch.sqrt(variance + 1e-4))
+
+    def test_a_batch_is_one_clip_for_wan(self):
+        for vae, renamed, multiple in (
+            (tiny.wan(dim_mult=[1, 1, 2, 2], num_res_blocks=2), original_wan_21_name, 8),
+            (tiny.wan(dim_mult=[1, 1, 2, 2], num_res_blocks=2, out_channels=12), original_wan_21_name, 8),
+            (tiny.wan22(dim_mult=[1, 2, 4, 4], num_res_blocks=2, temperal_downsample=[False, True, True]), original_wan_22_name, 16),
+        ):
+            made = comfy_vae(vae, renamed, multiple)
+            for frames, kept in ((1, 1), (5, 5), (8, 5), (3, 1)):
+                with self.subTest(vae.config.out_channels, frames=frames):
+                    pixels = random_pixels(frames, 32, 48, 3)
+                    ours, report = encoded_by_node(made, pixels)
+                    clip = (pixels[:kept].movedim(-1, 0) * 2 - 1)[None]
+                    self.assert_close(ours, vae.encode(clip).latent_dist.mode())
+                    words = f"; encoded {kept} of {frames} frames: this VAE has no latent of {frames} frames$"
+                    (self.assertRegex if kept < frames else self.assertNotRegex)(report, words)
+
+    def test_a_batch_of_pictures_for_a_video_vae_that_is_not_video(self):
+        vae, pixels = tiny.wan(dim_mult=[1, 1, 2, 2], num_res_blocks=2), random_pixels(2, 32, 48, 3)
+        made = comfy_vae(vae, original_wan_21_name, 8)
+        made.not_video = True
+        self.assert_close(encoded_by_node(made, pixels)[0], vae.encode(pixels.movedim(-1, 1)[:, :, None] * 2 - 1).latent_dist.mode())
+
+    def test_a_vae_without_a_known_encoder_decodes_and_does_not_encode(self):
+        small = self.vae()
+        added = comfy_vae(small, multiple=4)
+        added.first_stage_model.encoder.down.get_submodule("0").attn = torch.nn.Linear(2, 2)
+        other_layers = comfy_vae(self.vae(), multiple=4)
+        other_layers.first_stage_model.encoder.down.get_submodule("0").block.add_module("2", torch.nn.Conv2d(2, 2, 1))
+        lacking = comfy_vae(small, multiple=4)
+        del lacking.first_stage_model.encoder.mid
+        other_shape = comfy_vae(small, multiple=4)
+        other_shape.first_stage_model.encoder.conv_in.weight = torch.nn.Parameter(torch.zeros(32, 3, 1, 1))
+        other_widths = comfy_vae(small, multiple=4)
+        wider = tiny.kl(block_out_channels=(64, 64, 64), layers_per_block=2, down_block_types=("DownEncoderBlock2D",) * 3,
+                        up_block_types=("UpDecoderBlock2D",) * 3)  # fmt: skip
+        other_widths.first_stage_model.encoder = Renamed(wider, encoder=True).encoder
+        for made, words in (
+            (comfy_vae(small), "vae: it has no encoder"),
+            (added, r"encoder\.down\.0\.attn\.bias: AutoencoderKL has no such tensor. This is another encoder"),
+            (other_layers, "encoder: 3 residual blocks at each resolution, expected 2"),
+            (lacking, r"encoder\.mid"),
+            (other_shape, r"encoder\.conv_in\.weight"),
+            (other_widths, r"encoder: widths \[64, 64, 64\], expected those of the decoder, \[32, 64, 64\]"),
+        ):
+            with self.subTest(words):
+                with self.assertRaisesRegex(headroom_vae.Unsupported, f"{words}.*does not encode with this VAE; use ComfyUI's VAE Encode$") as refused:
+                    encoded_by_node(made, random_pixels(1, 16, 16, 3))
+                self.assertNotIn("\n", str(refused.exception))
+                self.assertEqual(decoded_by_node(made, torch.zeros(1, 4, 3, 4)).shape, (1, 12, 16, 3))
+
+    def test_a_vae_on_a_gpu_is_refused(self):
+        made = comfy_vae(self.vae(), multiple=4)
+        made.device = torch.device("cuda")
+        message = "it is on cuda. VAE Encode .Headroom. runs on the CPU only so far; use ComfyUI's VAE Encode, or start ComfyUI with --cpu-vae$"
+        with self.assertRaisesRegex(headroom_vae.Unsupported, message):
+            encoded_by_node(made, random_pixels(1, 16, 16, 3))
+
+    def test_other_channels_of_latents_are_refused(self):
+        made = comfy_vae(self.vae(), multiple=4)
+        made.latent_channels = 8
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "have 8 channels in this version of ComfyUI; expected 4"):
+            encoded_by_node(made, random_pixels(1, 16, 16, 3))
+
+    def test_odd_inputs_are_refused_in_one_line(self):
+        made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 16, 16, 3)
+        for given, vae, options, message in (
+            (None, made, {}, "pixels: expected pictures of shape N×H×W×C, found NoneType"),
+            (pixels[0], made, {}, "pixels: expected pictures of shape N×H×W×C, found 16×16×3"),
+            (pixels[..., :2], made, {}, "picture: expected N×3×H×W, found 1×2×16×16"),
+            (pixels[:, :3], made, {}, "height"),
+            (pixels, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
+            (pixels, made, {"limit_gib": -1.0}, "limit_gib: expected GiB, or 0 for what is free, found -1.0"),
+            (pixels, made, {"limit_gib": 1e9}, "limit_gib: expected at most the"),
+            (pixels, made, {"scratch": "/etc"}, "scratch: expected an existing folder"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(headroom_vae.InputError, message) as refused:
+                encoded_by_node(vae, given, **options)
+            self.assertNotIn("\n", str(refused.exception))
+
+    def test_the_encode_runs_in_the_dtype_that_comfyui_chose(self):
+        made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 32, 32, 3)
+        exact, _ = encoded_by_node(made, pixels)
+        made.vae_dtype = torch.bfloat16
+        coarse, _ = encoded_by_node(made, pixels)
+        self.assertEqual(coarse.dtype, torch.float32)
+        difference = float((coarse - exact).abs().max())
+        self.assertLess(1e-4, difference)
+        self.assertLess(difference, 0.05)
+
+    def test_changed_layers_of_the_encoder_are_refused(self):
+        def with_layers():
+            made = comfy_vae(self.vae(), multiple=4)
+            for level, width in ((0, 32), (1, 64)):  # as ComfyUI makes them: the padding is around the convolution
+                downsample = made.first_stage_model.encoder.down.get_submodule(str(level)).downsample
+                layer = torch.nn.Conv2d(width, width, 3, stride=2)
+                layer.weight, layer.bias = downsample.conv.weight, downsample.conv.bias
+                downsample.conv = layer
+            made.first_stage_model.regularization = torch.nn.Module()
+            made.first_stage_model.regularization.sample = False
+            return made, made.first_stage_model.encoder.down.get_submodule("0").downsample
+
+        pixels = random_pixels(1, 16, 16, 3)
+        expected, _ = encoded_by_node(comfy_vae(self.vae(), multiple=4), pixels)
+        self.assert_close(encoded_by_node(with_layers()[0], pixels)[0], expected)
+        for change, words in (
+            (lambda made, down: setattr(down.conv, "padding_mode", "circular"), "downsample.conv: padding_mode is 'circular', expected 'zeros'"),
+            (lambda made, down: setattr(down.conv, "stride", (1, 1)), r"stride is \(1, 1\), expected \(2, 2\)"),
+            (lambda made, down: setattr(down.conv, "padding", (1, 1)), r"padding is \(1, 1\), expected \(0, 0\)"),
+            (lambda made, down: down.register_forward_hook(lambda *_: None), "downsample: a forward hook"),
+            (lambda made, down: setattr(down, "forward", lambda x: x), "downsample: forward was replaced"),
+            (lambda made, down: down.add_module("pad", torch.nn.ZeroPad2d(1)), r"pad: padding is \(1, 1, 1, 1\), expected \(0, 1, 0, 1\)"),
+            (lambda made, down: setattr(made.first_stage_model.regularization, "sample", True), "regularization: sample is True, expected False"),
+        ):
+            made, down = with_layers()
+            encoded_by_node(made, pixels)
+            change(made, down)
+            with self.subTest(words), self.assertRaisesRegex(headroom_vae.Unsupported, words):
+                encoded_by_node(made, pixels)
+
+    def test_changed_weights_are_read_again(self):
+        made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 16, 16, 3)
+        before, _ = encoded_by_node(made, pixels)
+        made.first_stage_model.quant_conv.bias.data.add_(0.5)
+        self.assert_close(encoded_by_node(made, pixels)[0], before + 0.5)
+
+    def test_progress_and_interrupt(self):
+        if comfyui_stand_in.CLONE:
+            self.skipTest("looks at what the stand-in recorded")
+        from comfy import model_management
+
+        made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 160, 144, 3)
+        encoded_by_node(made, pixels, limit_gib=1 / 32)
+        shown = comfyui_stand_in.ProgressBar.shown
+        self.assertEqual([value for value, _, _ in shown], sorted(value for value, _, _ in shown))
+        self.assertGreater(shown[-1][0], 500)
+        self.assertTrue(all(preview is None for _, _, preview in shown))
+        model_management.interrupted = True
+        with self.assertRaises(comfyui_stand_in.Interrupted):
+            encoded_by_node(made, pixels)
 
 
 class Pack(unittest.TestCase):
