@@ -124,14 +124,6 @@ Config read_encoder(const JsonFields& json, const char* picture_channels, const 
   config.picture_channels = integer(picture_channels, 1024, defaults.picture_channels);
   if (json.has("attn_scales") && json["attn_scales"].size(kMostStages) > 0)
     json["attn_scales"].fail("attention in the encoder's blocks is not supported");
-  for (size_t i = 0; i < config.multiples.size() && config.residual; ++i) {
-    const bool last = i + 1 == config.multiples.size();
-    const int64_t from = i == 0 ? 1 : config.multiples[i - 1];
-    const int64_t values = from * (last ? 1 : config.frames_downsampled[i] ? 8 : 4);
-    if (values % config.multiples[i] != 0)
-      json.fail("dim_mult[" + std::to_string(i) + "]: " + std::to_string(values) +
-                " channels cannot be averaged to " + std::to_string(config.multiples[i]));
-  }
   const int64_t pixels = config.patch * config.patch;
   if (config.picture_channels % pixels != 0)
     json.fail(std::string(picture_channels) + ": expected a multiple of " + std::to_string(pixels));

@@ -22,7 +22,8 @@ DrawnPlan draw_carried_rows(uint64_t seed) {
   for (PassDecision& decision : decisions)
     decision.tile = {1, random.integer(3, 16), random.pick<int64_t>({4, 100})};
   Plan plan = build_plan(model, request, {}, decisions, {});
-  for (size_t i = 0; i < decisions.size(); ++i) decisions[i].carries_rows = can_carry_rows(model.graph, plan.passes[i]);
+  for (size_t i = 0; i < decisions.size(); ++i)
+    decisions[i].carries_rows = can_carry_rows(model.graph, plan.passes[i]);
   plan = build_plan(model, request, {}, decisions, {});
   plan.limit_bytes = plan.predicted_peak_bytes;
   return {std::move(model), std::move(plan)};
