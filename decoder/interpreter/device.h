@@ -90,7 +90,8 @@ class Device {
   virtual MemoryMeter& memory() = 0;
 
   /// Copies items of the latent, stored as C×T×H×W planes, into an fp32 view.
-  virtual void load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) = 0;
+  virtual void load_latent(const ArrayView& latent, int64_t first_item, const MapView& view,
+                           int64_t items) = 0;
   /// Writes a region to the sink, perhaps on another thread, at the latest before finish_output() returns.
   /// Throws InputError naming `layer` if a value is not finite, and what the sink throws. finish_output() may
   /// throw these errors instead.
