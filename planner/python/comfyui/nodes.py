@@ -16,7 +16,7 @@ from typing import Any, Iterator
 import headroom_vae
 from headroom_vae.checkpoints import Recognised, recognise, require_plain_encoder
 from headroom_vae.device import require_device
-from headroom_vae.latents import picture_of
+from headroom_vae.latents import picture_of, request_of
 from headroom_vae.module import ModuleDecoder
 
 from .latents import (
@@ -68,9 +68,6 @@ def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
     known, decoder = _decoder_of(vae)
     if known.encoder is None:
         raise headroom_vae.Unsupported(f"{known.why_no_encoder}. VAE Encode (Headroom) does not encode with this VAE; use ComfyUI's VAE Encode")
-    if str(getattr(vae, "device", "cpu")) != "cpu":
-        raise headroom_vae.Unsupported(
-            f"vae: it is on {vae.device}. VAE Encode (Headroom) runs on the CPU only so far; use ComfyUI's VAE Encode, or start ComfyUI with --cpu-vae")
     require_latent_channels(vae, known.model)
     module = decoder.module
     require_plain_encoder(module, known)
@@ -98,18 +95,18 @@ def _scratch_input(when: str) -> tuple[str, dict]:
     return "STRING", {"default": "", "tooltip": f"{when} {tooltip}"}
 
 
-def _device_of(vae: Any) -> str:
-    """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom has no decoder for it."""
+def _device_of(vae: Any, direction: str) -> str:
+    """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom does not run on it."""
     device = str(getattr(vae, "device", "cpu"))
     try:
         require_device(device)
     except headroom_vae.Unsupported as why:
-        raise headroom_vae.Unsupported(f"{why}. To decode on the CPU, start ComfyUI with --cpu-vae") from None
+        raise headroom_vae.Unsupported(f"{why}. To {direction} on the CPU, start ComfyUI with --cpu-vae") from None
     return device
 
 
 def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, scratch: str | None) -> None:
-    """Makes ComfyUI unload models until the decode's plan fits. A decode of less memory needs nothing unloaded."""
+    """Makes ComfyUI unload models until the plan of the decode or encode fits. One of less memory needs nothing unloaded."""
     from comfy import model_management
 
     options = {"device": str(vae.device), "scratch": scratch}
@@ -153,7 +150,7 @@ class HeadroomVAEDecode:
         model = known.model
         require_picture(model)
         z = decoder_input(latent_of(samples, model), known, decoder.module)
-        device = _device_of(vae)
+        device = _device_of(vae, "decode")
         require_limit_of_machine(limit, device)
         size, shape = picture_of(model, list(z.shape))
         if device != "cpu":
@@ -173,28 +170,32 @@ class HeadroomVAEEncode:
     FUNCTION = "encode"
     RETURN_TYPES = ("LATENT", "STRING")
     RETURN_NAMES = ("latent", "report")
-    OUTPUT_TOOLTIPS = ("The latent.", "Seconds and peak memory of the encode, and what was cropped.")
-    DESCRIPTION = "Encodes pictures inside a memory limit, on the CPU. The latent equals the untiled one up to rounding: no blended tiles."
+    OUTPUT_TOOLTIPS = ("The latent.", "Device, seconds and peak memory of the encode, and what was cropped.")
+    DESCRIPTION = "Encodes pictures inside a memory limit. The latent equals the untiled one up to rounding: no blended tiles."
     SEARCH_ALIASES = ["headroom", "vae encode", "low vram encode", "encode tiled"]
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:
+        limit = _limit_input("encode", "VRAM on a GPU, RAM on the CPU. Counts weights, tensors and latent, not loaded models. 0: all that is free.")
         return {
             "required": {
                 "pixels": ("IMAGE", {"tooltip": "The pictures to encode. For a VAE of clips, a batch is one clip."}),
-                "vae": ("VAE", {"tooltip": "The VAE whose encoder runs. It must be on the CPU."}),
-                "limit_gib": _limit_input("encode", "RAM. Counts weights, tensors and latent, not the pictures and loaded models. 0: all that is free."),
+                "vae": ("VAE", {"tooltip": "The VAE whose encoder runs."}),
+                "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input("A")},
+            "optional": {"scratch": _scratch_input("CPU only: a")},
         }
 
     def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
         limit, folder = bytes_of_gib(limit_gib), allowed_scratch(scratch)
         known, encoder = _encoder_of(vae)
-        require_limit_of_machine(limit, "cpu")
+        device = _device_of(vae, "encode")
+        require_limit_of_machine(limit, device)
         picture, left_out = encoder_input(vae, pixels, known)
+        if device != "cpu":
+            _make_room(vae, encoder, request_of(encoder.model, list(picture.shape))[0], limit, folder)
         with _smallest_limit_in_gib():
-            made = encoder.decode(picture, limit=limit, scratch=folder, device="cpu", dtype=vae.vae_dtype, progress=NodeProgress(vae))
+            made = encoder.decode(picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae))
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out])
 
 

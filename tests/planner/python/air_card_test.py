@@ -325,6 +325,21 @@ class Decodes(AirCard):
         self.assertEqual(freed, [])
         self.assert_on_card(3)
 
+    def test_the_comfyui_node_encodes_where_comfyui_runs_the_vae(self):
+        vae = comfyui_test.Nodes().vae()
+        pixels = comfyui_test.random_pixels(1, 36, 28, 3)
+        theirs = vae.encode(pixels.movedim(-1, 1) * 2 - 1).latent_dist.mode()
+        freed = sys.modules["comfy.model_management"].freed
+        freed.clear()
+        made = comfyui_test.comfy_vae(vae, multiple=4)
+        made.first_stage_model.to(CARD)
+        made.device, made.vae_dtype = CARD, torch.float32
+        ours, report = comfyui_test.encoded_by_node(made, pixels, limit_gib=1 / 32)
+        self.assert_close(ours, theirs)
+        self.assertIn("on cuda", report)
+        self.assertEqual([where for _, where in freed], [CARD])
+        self.assert_on_card(1)
+
 
 def _all_memory() -> list[torch.Tensor]:
     """Allocates all memory of the card. Less than 2 MiB of contiguous memory remains."""

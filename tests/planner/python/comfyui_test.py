@@ -538,11 +538,10 @@ class Encodes(unittest.TestCase):
                 self.assertNotIn("\n", str(refused.exception))
                 self.assertEqual(decoded_by_node(made, torch.zeros(1, 4, 3, 4)).shape, (1, 12, 16, 3))
 
-    def test_a_vae_on_a_gpu_is_refused(self):
+    def test_a_vae_on_a_gpu_is_never_encoded_on_the_cpu(self):
         made = comfy_vae(self.vae(), multiple=4)
-        made.device = torch.device("cuda")
-        message = "it is on cuda. VAE Encode .Headroom. runs on the CPU only so far; use ComfyUI's VAE Encode, or start ComfyUI with --cpu-vae$"
-        with self.assertRaisesRegex(headroom_vae.Unsupported, message):
+        made.device = torch.device("mps")
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^mps: .*To encode on the CPU, start ComfyUI with --cpu-vae$"):
             encoded_by_node(made, random_pixels(1, 16, 16, 3))
 
     def test_other_channels_of_latents_are_refused(self):
