@@ -36,7 +36,7 @@ TEST_CASE("help and version") {
 TEST_CASE("a decode writes its output, its statistics and nothing else") {
   const ReadyDecode ready;
   const std::string stats_file = ready.scratch / "stats.json";
-  const Ended ended = ready.decode({"--stats", stats_file});
+  const Ended ended = ready.decode({"--stats", stats_file, "--latent-scale", "model"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("out.npy") && Catch::Contains("peak"));

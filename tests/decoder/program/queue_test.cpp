@@ -167,14 +167,14 @@ TEST_CASE("a decode that fails ends the queue by name, and what was done before 
   REQUIRE(request_of(second)["name"] == "b");
   ready.scratch.write("latent-b0.npy", "not an array");
   const std::vector<std::string> before = ready.scratch.files();
-  require_refused(ready.decode(), 2,
+  require_refused(ready.decode({}, "model"), 2,
                   {"headroom-decode: ", "requests[1] (\"b\")", "latent-b0.npy", "1 of 8 decodes were done"});
   std::vector<std::string> expected = before;
   expected.push_back("c.npy");
   std::sort(expected.begin(), expected.end());
   CHECK(ready.scratch.files() == expected);
   test::write_npy(ready.scratch / "latent-b0.npy", random_latent({1, 4, 8, 8}, 1));
-  require_refused(ready.decode(), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
+  require_refused(ready.decode({}, "model"), 2, {"requests[1] (\"b\")", "expected shape 1x4x12x16"});
 }
 
 TEST_CASE("latents that requests leave open come from the command line") {
