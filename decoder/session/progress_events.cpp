@@ -1,6 +1,7 @@
 #include "decoder/session/progress_events.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -53,14 +54,15 @@ void ProgressEvents::start_micro_batch(const Plan& plan) {
 
 /// Weights passes by their predicted time, or equally if no time is predicted.
 void ProgressEvents::start_pass(const Plan& plan, size_t pass) {
-  double before = 0, all = 0;
+  double before = 0, after = 0, all = 0;
   for (size_t i = 0; i < plan.passes.size(); ++i) {
-    if (i < pass) before += plan.passes[i].predicted_seconds;
     all += plan.passes[i].predicted_seconds;
+    if (i < pass) before = all;
+    if (i == pass) after = all;
   }
   const double passes = double(plan.passes.size());
   pass_begin_share_ = all > 0 ? before / all : double(pass) / passes;
-  pass_share_ = all > 0 ? plan.passes[pass].predicted_seconds / all : 1 / passes;
+  pass_end_share_ = all > 0 ? after / all : double(pass + 1) / passes;
 }
 
 void ProgressEvents::weigh_steps(const Plan& plan, const Pass& pass) {
@@ -70,10 +72,11 @@ void ProgressEvents::weigh_steps(const Plan& plan, const Pass& pass) {
   std::partial_sum(done_after_.begin(), done_after_.end(), done_after_.begin());
 }
 
+/// Exactly 1 at the end, where a sum of shares might be a little less.
 double ProgressEvents::share(const Plan& plan, double done) const {
-  const double of_micro_batch = pass_begin_share_ + pass_share_ * done / double(tiles_);
+  const double of_micro_batch = std::lerp(pass_begin_share_, pass_end_share_, done / double(tiles_));
   const double of_part = (double(item_) + double(items_) * of_micro_batch) / double(plan.request.batch);
-  return std::clamp(begin_share_ + (end_share_ - begin_share_) * of_part, 0.0, 1.0);
+  return std::clamp(std::lerp(begin_share_, end_share_, of_part), 0.0, 1.0);
 }
 
 void ProgressEvents::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {

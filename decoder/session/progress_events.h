@@ -52,12 +52,12 @@ class ProgressEvents final : public ForwardingEvents, private MemoryObserver {
   const Graph* graph_;
   MemoryObserver* next_observer_ = nullptr;
   double begin_share_ = 0, end_share_ = 1;
-  int64_t item_ = 0;                              ///< first item of the running micro-batch
-  int64_t items_ = 0;                             ///< number of its items
-  int64_t tiles_ = 1;                             ///< in the running pass
-  std::vector<double> done_after_;                ///< by step: share of a tile that is done after it
-  std::chrono::steady_clock::time_point told_{};  ///< time of the last progress report
-  double pass_begin_share_ = 0, pass_share_ = 0;  ///< as shares of the micro-batch
+  int64_t item_ = 0;                                  ///< first item of the running micro-batch
+  int64_t items_ = 0;                                 ///< number of its items
+  int64_t tiles_ = 1;                                 ///< in the running pass
+  std::vector<double> done_after_;                    ///< by step: share of a tile that is done after it
+  std::chrono::steady_clock::time_point told_{};      ///< time of the last progress report
+  double pass_begin_share_ = 0, pass_end_share_ = 0;  ///< as shares of the micro-batch
   std::mutex region_mutex_;
   std::optional<PictureRegion> region_;  ///< emitted since the last tile was done
 

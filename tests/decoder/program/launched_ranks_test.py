@@ -287,9 +287,7 @@ class Network(unittest.TestCase):
         decode, port = Decode(KL, (1, 4, 300, 300), limit="150MiB"), free_port()
         words = decode.words("out.npy", decode.plan(2))
         started = [decode.start(rank, 2, port, words) for rank in range(2)]
-        for line in started[0].stderr:
-            if "latent looks" in line or "latent decoded" in line:
-                break  # the decode begins
+        next(line for line in started[0].stderr if "latent: scaled" in line)  # then the decode begins
         flood(port)
         codes, lines = finish(started)
         self.assertEqual(codes, [4, 5], lines)
