@@ -47,7 +47,7 @@ def encode_by_diffusers(model: str, picture: Path, output: Path, threads: int) -
             setattr(vae, name, False)
     tidy()
     watch = measure.ResidentWatch()
-    fill_module(vae, SEED)
+    fill_module(vae, SEED, ("encoder.", "quant_conv."))
     tidy()
     with torch.inference_mode():
         start = time.perf_counter()
@@ -106,6 +106,8 @@ def main() -> None:
             for limit in limits:
                 round_of[f"Headroom, {limit}"] = run_headroom(args, limit, picture, Path(folder) / "ours.npy")
                 ours = np.load(Path(folder) / "ours.npy")
+                if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+                    sys.exit("the encodes have values that are not finite")
                 error[limit] = max(error.get(limit, 0), float(np.abs(ours - theirs).max() / np.abs(theirs).max()))
             rounds.append(round_of)
             measure.note(f"round {number + 1}: " + ", ".join(f"{name} {run['seconds']:.1f} s" for name, run in round_of.items()))
