@@ -53,11 +53,11 @@ endif()
 
 # Libraries that read files. libFuzzer instruments only their branches, since other branches would only cost time.
 set(HEADROOM_READS_FILES
-  "^(decoder_(base|graph|families|plan|trace|files|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
+  "^(decoder_(base|graph|families|plan|trace|files|pictures|weights|validator)|profiler_(profile|eager|events|history|snapshot)|reports_figures)$")
 
 # A library may link only libraries listed before it: decoder <- profiler <- planner <- reports <- gui.
 set(HEADROOM_LIBRARY_ORDER
-  decoder_base decoder_graph decoder_families decoder_plan decoder_operations decoder_schedule decoder_validator decoder_trace decoder_files decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
+  decoder_base decoder_graph decoder_families decoder_plan decoder_operations decoder_schedule decoder_validator decoder_trace decoder_files decoder_pictures decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu_placement decoder_gpu_memory decoder_gpu_transfers decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli
   profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_program
   planner_cost planner_search planner_explain planner_program decoder_program planner_c planner_python
@@ -80,7 +80,8 @@ endforeach()
 set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
 set(HEADROOM_MAY_LINK_headroom::libtorch "^decoder_exchange_c10d$")
-set(HEADROOM_MAY_LINK_JPEG::JPEG "^decoder_files$")
+set(HEADROOM_MAY_LINK_JPEG::JPEG "^decoder_(files|pictures)$")
+set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_pictures$")
 set(HEADROOM_MAY_LINK_ZLIB::ZLIB "^decoder_files$")
 set(HEADROOM_MAY_LINK_headroom::libtorch_cuda "^decoder_torch$")
 set(HEADROOM_MAY_LINK_headroom::decoder_torch "^decoder_gpu_modules$")

@@ -20,7 +20,7 @@ from place import ROOT, torch_folder
 
 MIB = 1 << 20
 MOST = 64 * MIB
-PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libwebp-dev", "nlohmann-json3-dev", "zlib1g-dev")
+PACKAGES = ("catch2", "libcli11-dev", "libjpeg62-turbo-dev", "libpng-dev", "libwebp-dev", "nlohmann-json3-dev", "zlib1g-dev")
 KEPT = ("include/", "lib/", "share/cmake/")  # folders under /usr to keep
 SUFFIXES = (".a", ".cmake", ".h", ".hpp")
 # Packages that diffusers and a pipeline import. The check unpacks the ones that the machine lacks.

@@ -63,6 +63,9 @@ def main():
         run("headroom-plan", "frontier", *size, "--points", "4", "-o", "frontier.json")
         run("headroom-decode", "--plan", "plan.json", "--model", "vae", "--random-weights", "0", "--latent", "latent.npy", "-o",
             "o.npy", "--stats", "stats.json", "--trace", "trace.json")
+        for kind in ("png", "jpg", "webp"):
+            run("headroom-decode", "--plan", "plan.json", "--model", "vae", "--random-weights", "0", "--latent", "latent.npy", "-o", f"small.{kind}")
+            put("picture", f"small.{kind}", (folder / f"small.{kind}").read_bytes())
         (folder / "requests.json").write_text(json.dumps(REQUESTS))
         run("headroom-plan", "queue", "requests.json", "--limit", "64MiB", "-o", "queue.json")
         if (programs / "headroom-profile").exists():

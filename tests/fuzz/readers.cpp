@@ -14,10 +14,10 @@
 #include "decoder/base/json_fields.h"
 #include "decoder/families/load_model.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/files/read_picture.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
+#include "decoder/pictures/read_picture.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/stats_file.h"
@@ -69,7 +69,10 @@ void read_config(std::string_view bytes) {
 }
 
 void read_any_picture(std::string_view bytes) {
-  read_picture(as_file(bytes, "picture"), 3);
+  const std::filesystem::path file = as_file(bytes, "picture");
+  const Pixels size = read_pixels(file, PixelPart::size);
+  if (size.rows * size.columns <= 1 << 20)
+    read_picture(file, 3);  // a few bytes can claim a picture that takes seconds
 }
 
 void read_plans(std::string_view bytes) {

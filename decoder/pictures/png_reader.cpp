@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "decoder/base/errors.h"
-#include "decoder/files/read_picture.h"
+#include "decoder/pictures/read_picture.h"
 
 // No object with a destructor may be created between setjmp() and longjmp(). So each try_ function below only
 // makes a few C calls on members.

@@ -1,4 +1,4 @@
-#include "decoder/files/read_picture.h"
+#include "decoder/pictures/read_picture.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <csetjmp>
 
 #include "decoder/base/errors.h"
-#include "decoder/files/exif.h"
-#include "decoder/files/read_picture.h"
+#include "decoder/pictures/exif.h"
+#include "decoder/pictures/read_picture.h"
 
 // No object with a destructor may be created between setjmp() and longjmp(). So each try_ function below only
 // makes a few C calls on members.

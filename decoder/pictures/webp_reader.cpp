@@ -3,7 +3,7 @@
 #endif
 
 #include "decoder/base/errors.h"
-#include "decoder/files/read_picture.h"
+#include "decoder/pictures/read_picture.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "decoder/files/exif.h"
+#include "decoder/pictures/exif.h"
 
 #include <cstdint>
 #include <optional>
