@@ -58,7 +58,7 @@ Pixels read_pixels(const std::filesystem::path& file, PixelPart part) {
   const std::string origin = printable(file.string()), bytes = read_text_file(file, kMostFileBytes);
   if (bytes.starts_with("\x89PNG")) return read_png(bytes, origin, part);
   if (bytes.starts_with("\xFF\xD8")) return read_jpeg(bytes, origin, part);
-  if (bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP") return read_webp(bytes, origin, part);
+  if (bytes.starts_with("RIFF") && bytes.find("WEBP", 8) == 8) return read_webp(bytes, origin, part);
   throw InputError(origin + ": expected a PNG, JPEG or WebP file");
 }
 
