@@ -14,7 +14,7 @@ import weakref
 from typing import Any, Iterator
 
 import headroom_vae
-from headroom_vae.checkpoints import Recognised, recognise, require_plain_encoder
+from headroom_vae.checkpoints import Recognised, recognise
 from headroom_vae.device import require_device
 from headroom_vae.latents import picture_of, request_of
 from headroom_vae.module import ModuleDecoder
@@ -70,9 +70,8 @@ def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
         raise headroom_vae.Unsupported(f"{known.why_no_encoder}. VAE Encode (Headroom) does not encode with this VAE; use ComfyUI's VAE Encode")
     require_latent_channels(vae, known.model)
     module = decoder.module
-    require_plain_encoder(module, known)
     if module not in _encoders:
-        _encoders[module] = ModuleDecoder(module, known.encoder, known.rules, partner=decoder)
+        _encoders[module] = ModuleDecoder(module, known.encoder, known.encoder_rules, partner=decoder)
     return known, _encoders[module]
 
 

@@ -90,15 +90,15 @@ def made_anew(vae: Any) -> Any:
 def require_unchanged(vae: Any, direction: str = "decode") -> None:
     """Compares what a VAE's decode or encode uses with a new VAE of its class. Raises Unsupported with the first difference."""
     cls = made_class(vae)
-    raise_first(_differences(vae, made_anew(vae), cls.__name__, direction))
+    raise_first(_differences(vae, made_anew(vae), cls.__name__, direction), direction)
 
 
-def raise_first(differences: Iterator[str]) -> None:
+def raise_first(differences: Iterator[str], direction: str) -> None:
     found = list(differences)
     if found:
         more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
         undo = "Merge the adapter into the weights" if " is peft." in found[0] else "Undo it"
-        raise Unsupported(f"{found[0]}{more}. The decode would ignore this. {undo}, or decode without Headroom")
+        raise Unsupported(f"{found[0]}{more}. The {direction} would ignore this. {undo}, or {direction} without Headroom")
 
 
 def _differences(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:

@@ -10,14 +10,12 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import _core
-from .changes import forward_hooks, global_hooks, is_plain, kind_of, replaced_methods, replaced_on_instance, shown, used_modules
-from .code_names import CALLED, methods_of
 from .described import model_of
 from .errors import InputError, Unsupported
-from .layers import LayerRules, _expected, _of_settings
+from .layers import LayerRules
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -34,6 +32,7 @@ class Recognised:
     encoder: _core.Model | None = None
     """None: Headroom does not encode with this module."""
     encoder_rules: LayerRules = LayerRules()
+    """Like `rules`, for the encode."""
     why_no_encoder: str = ""
 
 
@@ -64,7 +63,9 @@ def recognise(module: Any) -> Recognised:
         config, encoder = known_encoder(tensors, module)
     except (InputError, Unsupported) as why:
         return replace(known, why_no_encoder=str(why))
-    return replace(known, encoder=encoder, encoder_rules=replace(rules, padding_mode=config.get("encoder_spatial_padding_mode", "zeros")))
+    padding_mode = config.get("encoder_spatial_padding_mode", "zeros")
+    read = frozenset(encoder.read_names(list(tensors)))
+    return replace(known, encoder=encoder, encoder_rules=replace(rules, padding_mode=padding_mode, read=read))
 
 
 def known_model(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:
@@ -460,54 +461,6 @@ def _seedvr2_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
     if widths != config["block_out_channels"]:
         _refuse_widths(widths, config)
     return {"in_channels": shapes["encoder.conv_in.weight"][1], "use_quant_conv": "quant_conv.weight" in shapes}
-
-
-def require_plain_encoder(module: Any, known: Recognised) -> None:
-    """Raises Unsupported with the first layer of the encoder that computes something else than Headroom's."""
-    for difference in _encoder_differences(module, known):
-        raise Unsupported(f"{difference}. The encode would ignore this. Undo it, or encode without Headroom")
-
-
-def _encoder_differences(module: Any, known: Recognised) -> Iterator[str]:
-    read = set(known.encoder.read_names(list(module.state_dict())))
-    yield from global_hooks()
-    for name, part in used_modules(module, "encode"):
-        methods = methods_of(type(part), CALLED)
-        yield from forward_hooks(name, part)
-        yield from replaced_methods(name, methods)
-        yield from replaced_on_instance(name, part, methods)
-        for leaf, tensor in (*part._parameters.items(), *part._buffers.items()):
-            if tensor is not None and not is_plain(tensor):
-                yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
-        if part._parameters and not any(f"{name}.{leaf}" in read for leaf in part._parameters):
-            continue  # for example a convolution over frames in a VAE of pictures
-        yield from _of_encoder_settings(name, part, known.encoder_rules)
-
-
-def _of_encoder_settings(name: str, part: Any, rules: LayerRules) -> Iterator[str]:
-    """Settings of layers that only encoders have, and of all others as in decoders. Downsamplings pad outside of their convolutions."""
-    import torch
-
-    expected: dict[str, Any] = {}
-    if isinstance(part, torch.nn.modules.conv._ConvNd) and _DOWNSAMPLING.search(name):
-        around, axes = vars(part).get("_padding"), len(part.kernel_size)
-        strides = tuple(2 if side == 3 else 1 for side in part.weight.shape[2:])
-        none = (0,) * len(around) if isinstance(around, tuple) else 0
-        expected = {**_expected(part, rules), "padding_mode": "zeros", "stride": strides, "padding": (0,) * axes, "_padding": none}
-    else:
-        yield from _of_settings(name, part, rules)
-    if isinstance(part, torch.nn.ZeroPad2d):
-        expected["padding"] = (0, 1, 0, 1)
-    if isinstance(vars(part).get("sample"), bool):  # of a regularisation, which makes the latent from the distribution
-        expected["sample"] = False
-    for key, value in expected.items():
-        found = vars(part).get(key, value)
-        if found != value:
-            yield f"{name}: {key} is {shown(found)}, expected {shown(value)}"
-
-
-_DOWNSAMPLING = re.compile(r"\.(downsample\.conv|resample\.1|time_conv|downsamplers\.0\.conv)$")
-"""Names of convolutions with a stride."""
 
 
 def _child(module: Any, path: str) -> Any:

@@ -337,7 +337,7 @@ def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[M
 
 
 def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
-    """What a diffusers VAE's ``encode`` returns for the encoder's output: the latent, or the distribution of its moments.
+    """Turns the encoder's output into what a diffusers VAE's ``encode`` returns: the latent, or the distribution of its moments.
 
     A single channel beside the means is the log-variance of all of them, as in LTX."""
     import torch

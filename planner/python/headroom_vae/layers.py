@@ -1,7 +1,8 @@
-"""Finds changes in modules without a config, such as ComfyUI's, by comparing their layers with those of known decoders."""
+"""Finds changes in modules without a config, such as ComfyUI's, by comparing their layers with those of known decoders and encoders."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Iterator
@@ -25,6 +26,9 @@ PATCHES = ("weight_function", "bias_function")
 FLAGS = ("give_pre_end", "tanh_out")
 """Flags of ComfyUI's decoders. With one of them set, a decoder returns something other than the picture."""
 
+DOWNSAMPLING = re.compile(r"\.(downsample\.conv|resample\.1|time_conv|downsamplers\.0\.conv)$")
+"""Names of an encoder's convolutions with a stride. Modules around them pad."""
+
 
 @dataclass(frozen=True)
 class LayerRules:
@@ -33,16 +37,18 @@ class LayerRules:
     outside: bool = False
     """The modules around convolutions over frames pad, so the convolutions themselves do not."""
     padding_mode: str = "zeros"
+    read: frozenset[str] | None = None
+    """Names of the parameters that Headroom reads. Settings of a layer without any do not matter. None: all layers matter."""
 
 
-def require_plain_layers(vae: Any, rules: LayerRules = LayerRules()) -> None:
-    """Raises Unsupported with the first layer that computes something else than Headroom's decoder."""
-    raise_first(_differences(vae, rules))
+def require_plain_layers(vae: Any, rules: LayerRules = LayerRules(), direction: str = "decode") -> None:
+    """Raises Unsupported with the first layer that computes something else than Headroom's decoder or encoder."""
+    raise_first(_differences(vae, rules, direction), direction)
 
 
-def _differences(vae: Any, rules: LayerRules) -> Iterator[str]:
+def _differences(vae: Any, rules: LayerRules, direction: str) -> Iterator[str]:
     yield from global_hooks()
-    for name, module in used_modules(vae):
+    for name, module in used_modules(vae, direction):
         methods = methods_of(type(module), CALLED)
         yield from forward_hooks(name, module)
         yield from replaced_methods(name, methods)
@@ -50,15 +56,19 @@ def _differences(vae: Any, rules: LayerRules) -> Iterator[str]:
         for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
             if tensor is not None and not is_plain(tensor):
                 yield f"{name}: {leaf} is {kind_of(tensor)}, expected plain values"
-        yield from _of_settings(name, module, rules)
+        parameters = {f"{name}.{leaf}" for leaf in module._parameters}
+        if parameters and rules.read is not None and not parameters & rules.read:
+            continue  # for example a convolution over frames in a VAE of pictures
+        yield from _of_settings(name, module, rules, direction)
 
 
-def _of_settings(name: str, module: Any, rules: LayerRules) -> Iterator[str]:
+def _of_settings(name: str, module: Any, rules: LayerRules, direction: str) -> Iterator[str]:
     package = type(module).__module__.partition(".")[0]
     for key, value in vars(module).items():  # for example an attention function passed to a block's constructor
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
             yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
-    for key, expected in _expected(module, rules).items():
+    settings = _expected(module, rules) | (_expected_of_encoder(name, module) if direction == "encode" else {})
+    for key, expected in settings.items():
         found = vars(module).get(key, expected)
         if found != expected:
             yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
@@ -92,4 +102,24 @@ def _expected(module: Any, rules: LayerRules) -> dict[str, Any]:
         expected |= {"scale_factor": both, "size": None, "mode": exact}
     elif "gamma" in module._parameters:
         expected |= {"scale": module.gamma.numel() ** 0.5, "channel_first": True}
+    return expected
+
+
+def _expected_of_encoder(name: str, module: Any) -> dict[str, Any]:
+    """Like _expected(), of settings that only an encoder's layers have."""
+    import torch
+
+    expected: dict[str, Any] = {}
+    if isinstance(module, torch.nn.modules.conv._ConvNd) and DOWNSAMPLING.search(name):
+        around = vars(module).get("_padding")
+        expected = {
+            "padding_mode": "zeros",
+            "stride": tuple(2 if side == 3 else 1 for side in module.weight.shape[2:]),
+            "padding": (0,) * len(module.kernel_size),
+            "_padding": (0,) * len(around) if isinstance(around, tuple) else 0,
+        }
+    if isinstance(module, torch.nn.ZeroPad2d):
+        expected["padding"] = (0, 1, 0, 1)
+    if isinstance(vars(module).get("sample"), bool):  # of a regularisation, which makes the latent from the distribution
+        expected["sample"] = False
     return expected

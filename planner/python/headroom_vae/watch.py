@@ -85,7 +85,7 @@ class Guard:
             self._require_config(module)
             require_unchanged(module, self._direction)
         else:
-            require_plain_layers(module, self._rules or LayerRules())
+            require_plain_layers(module, self._rules or LayerRules(), self._direction)
         self.watch = Watch(module, self._direction)
 
     def _require_config(self, module: Any) -> None:
