@@ -165,7 +165,8 @@ void check_widths(const JsonFields& json, const Config& config) {
     fail("decoder_layers_per_block", 0, "expected blocks in this stage, or in the next, found 0");
 }
 
-Config read_config(const JsonFields& json) {
+/// The keys that decoder and encoder share.
+Config read_shared(const JsonFields& json) {
   Config config;
   const auto integer = [&](const char* key, int64_t most, int64_t& value) {
     if (json.has(key)) value = json[key].integer(1, most);
@@ -173,6 +174,11 @@ Config read_config(const JsonFields& json) {
   integer("in_channels", 1024, config.picture_channels);
   integer("latent_channels", 1024, config.latent_channels);
   integer("attention_head_dim", kMostHeadChannels, config.head_channels);
+  return config;
+}
+
+Config read_config(const JsonFields& json) {
+  Config config = read_shared(json);
   if (json.has("upsample_block_type"))
     config.upsamples = one_of(json["upsample_block_type"], "interpolate", true, "pixel_shuffle", false);
   if (json.has("decoder_in_shortcut")) config.in_shortcut = json["decoder_in_shortcut"].boolean();
@@ -208,13 +214,7 @@ void check_encoder_widths(const JsonFields& json, const Config& config) {
 /// The encoder's part of a config. `upsamples` then means that downsamplings are strided convolutions, and
 /// `in_shortcut` that a shortcut leads to the output.
 Config read_encoder(const JsonFields& json) {
-  Config config;
-  const auto integer = [&](const char* key, int64_t most, int64_t& value) {
-    if (json.has(key)) value = json[key].integer(1, most);
-  };
-  integer("in_channels", 1024, config.picture_channels);
-  integer("latent_channels", 1024, config.latent_channels);
-  integer("attention_head_dim", kMostHeadChannels, config.head_channels);
+  Config config = read_shared(json);
   // diffusers takes every value but pixel_unshuffle as a strided convolution.
   config.upsamples =
       json.has("downsample_block_type") && json["downsample_block_type"].text() != "pixel_unshuffle";

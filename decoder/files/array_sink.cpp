@@ -25,6 +25,14 @@ void ArraySink::put_run(int64_t first, const float* values, int64_t count) {
   file_.write_at(data_begin_ + first * kElementBytes, values, count * kElementBytes);
 }
 
+std::string safetensors_head(std::string json) {
+  // Pad the header so that the data is aligned for programs that map the file.
+  while (json.size() % 8 != 0) json += ' ';
+  std::string length;
+  for (int byte = 0; byte < 8; ++byte) length += static_cast<char>(json.size() >> (8 * byte) & 0xff);
+  return length + json;
+}
+
 std::string make_safetensors_header(const std::vector<int64_t>& shape) {
   int64_t bytes = kElementBytes;
   std::string extents;
@@ -32,13 +40,8 @@ std::string make_safetensors_header(const std::vector<int64_t>& shape) {
     extents += (i == 0 ? "" : ",") + std::to_string(shape[i]);
     bytes *= shape[i];
   }
-  std::string text = R"({"sample":{"dtype":"F32","shape":[)" + extents + R"(],"data_offsets":[0,)" +
-                     std::to_string(bytes) + "]}}";
-  // Pad the header so that the data is aligned for programs that map the file.
-  while (text.size() % 8 != 0) text += ' ';
-  std::string header;
-  for (int byte = 0; byte < 8; ++byte) header += static_cast<char>(text.size() >> (8 * byte) & 0xff);
-  return header + text;
+  return safetensors_head(R"({"sample":{"dtype":"F32","shape":[)" + extents + R"(],"data_offsets":[0,)" +
+                          std::to_string(bytes) + "]}}");
 }
 
 }  // namespace headroom

@@ -28,6 +28,9 @@ class ArraySink : public PlanarSink {
   int64_t data_begin_ = 0;
 };
 
+/// Makes the bytes before the data of a .safetensors file from the JSON that describes its tensors.
+std::string safetensors_head(std::string json);
+
 /// Makes the header of a .safetensors file with one fp32 tensor, "sample".
 std::string make_safetensors_header(const std::vector<int64_t>& shape);
 

@@ -7,18 +7,11 @@
 #include "decoder/base/nearest.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/base/printable.h"
+#include "decoder/files/array_sink.h"
 #include "decoder/files/npy.h"
 
 namespace headroom {
 namespace {
-
-/// Bytes before the data of a .safetensors file: the header's length, and the header padded to 8 bytes.
-std::string safetensors_head(const nlohmann::ordered_json& tensors) {
-  std::string text = tensors.dump(), head;
-  while (text.size() % 8 != 0) text += ' ';
-  for (int byte = 0; byte < 8; ++byte) head += static_cast<char>(text.size() >> (8 * byte) & 0xff);
-  return head + text;
-}
 
 std::string head_of(const std::filesystem::path& file, const Array& latent) {
   const std::string suffix = lower_case(file.extension().string());
@@ -27,9 +20,12 @@ std::string head_of(const std::filesystem::path& file, const Array& latent) {
   const auto tensor = [](const std::vector<int64_t>& shape, size_t begin, size_t end) {
     return nlohmann::ordered_json{{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
   };
-  if (suffix == ".safetensors") return safetensors_head({{"latent", tensor(latent.shape, 0, bytes)}});
-  return safetensors_head({{"latent_tensor", tensor(latent.shape, 0, bytes)},
-                           {"latent_format_version_0", tensor({0}, bytes, bytes)}});
+  using Json = nlohmann::ordered_json;
+  if (suffix == ".safetensors")
+    return safetensors_head(Json{{"latent", tensor(latent.shape, 0, bytes)}}.dump());
+  return safetensors_head(Json{{"latent_tensor", tensor(latent.shape, 0, bytes)},
+                               {"latent_format_version_0", tensor({0}, bytes, bytes)}}
+                              .dump());
 }
 
 }  // namespace

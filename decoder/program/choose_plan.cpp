@@ -36,12 +36,6 @@ void take_scratch(const DecodeOptions& options, Plan& plan) {
     plan.scratch_limit_bytes = parse_bytes(options.scratch_limit, "--scratch-limit");
 }
 
-void check_device(const DecodeOptions& options, const Request& planned) {
-  if (options.device.empty() || parse_device(options.device) == planned.device) return;
-  throw InputError("--device: " + options.plan_file + " is a plan for " + name_of(planned.device) +
-                   ", found " + options.device);
-}
-
 /// Sets the job's plan from --plan, with the command line's scratch folder.
 void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob& job) {
   const PlanFile parsed(options.plan_file);
@@ -51,7 +45,7 @@ void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob
   job.plan = parsed.plan(job.model.graph);
   check_scratch(options, job.plan);
   take_scratch(options, job.plan);
-  check_device(options, job.plan.request);
+  check_device(options.device, options.plan_file, job.plan.request.device);
 }
 
 /// Makes a planner request from the options and the latent's shape.
@@ -75,18 +69,12 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
   return asked;
 }
 
-/// Limit in bytes from --limit. On a GPU, `auto` is its free memory now.
-int64_t limit_of(const DecodeOptions& options, const gpu::Gpu* gpu) {
-  if (gpu != nullptr && options.limit == "auto") return limit_on_card(*gpu);
-  return planner::limit_from(options.limit, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
-}
-
 /// Plans for --limit and the latent's shape. On a GPU, `host_limit_bytes` also bounds the host's memory.
 void make_plan_for(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu,
                    DecodeJob& job, int64_t host_limit_bytes = 0) {
   const planner::RequestOptions asked = request_for(options, model, latent, gpu);
   planner::PlanOptions wanted = asked.plan_options();
-  wanted.limit_bytes = limit_of(options, gpu);
+  wanted.limit_bytes = limit_in_bytes(options.limit, gpu);
   wanted.host_limit_bytes = host_limit_bytes;
   job.model = for_frames(model, asked.frames);
   job.plan = asked.plan(job.model, wanted);
@@ -108,6 +96,16 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const 
 }
 
 }  // namespace
+
+void check_device(const std::string& device, const std::string& plan_file, DeviceKind planned) {
+  if (device.empty() || parse_device(device) == planned) return;
+  throw InputError("--device: " + plan_file + " is a plan for " + name_of(planned) + ", found " + device);
+}
+
+int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu) {
+  if (gpu != nullptr && limit == "auto") return limit_on_card(*gpu);
+  return planner::limit_from(limit, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
+}
 
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const DecodeJob& refused,
                               const gpu::Gpu& gpu) {
@@ -139,7 +137,7 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
   const PlanFile parsed(options.plan_file);
   ChosenRanks chosen{for_frames(model, parsed.request().frames), {}};
   chosen.plan = parsed.ranked_plan(chosen.model.graph);
-  check_device(options, chosen.plan.request);
+  check_device(options.device, options.plan_file, chosen.plan.request.device);
   return chosen;
 }
 

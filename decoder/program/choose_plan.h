@@ -17,6 +17,12 @@ namespace headroom {
 /// DeviceError.
 void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job);
 
+/// Throws InputError if --device, where it is given, is another device than that of the plan.
+void check_device(const std::string& device, const std::string& plan_file, DeviceKind planned);
+
+/// Limit in bytes from --limit. On a GPU, `auto` is its free memory now.
+int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu);
+
 /// A plan for several ranks, and its model.
 struct ChosenRanks {
   Model model;

@@ -15,15 +15,16 @@
 #include "decoder/base/printable.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/files/array_sink.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/files/picture_sink.h"
+#include "decoder/files/planar_sink.h"
 #include "decoder/files/write_latent.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/pictures/read_picture.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
+#include "decoder/program/choose_plan.h"
 #include "decoder/program/encode_options.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/notes.h"
@@ -36,7 +37,6 @@
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
-#include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
 
 namespace headroom {
@@ -59,29 +59,18 @@ struct EncodeJob {
 };
 
 /// Collects an encoder's output as an array, N×C×H×W, or N×C×T×H×W for several frames.
-class ArrayInMemory final : public PictureSink {
+class ArrayInMemory final : public PlanarSink {
  public:
-  explicit ArrayInMemory(const PictureShape& shape) : PictureSink(shape) {
-    array.shape = {shape.items, shape.channels, shape.rows, shape.columns};
-    if (shape.frames > 1) array.shape.insert(array.shape.begin() + 2, shape.frames);
+  explicit ArrayInMemory(const PictureShape& shape) : PlanarSink(shape) {
+    array.shape = ArraySink::array_shape(shape);
     array.values.resize(
         static_cast<size_t>(shape.items * shape.channels * shape.frames * shape.rows * shape.columns));
   }
   Array array;
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    const PictureShape& whole = shape();
-    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
-      for (int64_t y = region.y.begin; y < region.y.end; ++y) {
-        for (int64_t x = region.x.begin; x < region.x.end; ++x) {
-          for (int64_t c = 0; c < whole.channels; ++c) {
-            const int64_t plane = (item * whole.channels + c) * whole.frames + t;
-            array.values[static_cast<size_t>((plane * whole.rows + y) * whole.columns + x)] = *pixels++;
-          }
-        }
-      }
-    }
+  void put_run(int64_t first, const float* values, int64_t count) override {
+    std::copy_n(values, count, array.values.begin() + first);
   }
   void complete() override {}
 };
@@ -257,9 +246,7 @@ class Encoding {
                          ": a plan of a decode; expected one of headroom-plan --direction encode");
       plans_.push_back(parsed.plan(model_.graph));
       const DeviceKind planned = plans_.back().request.device;
-      if (!options_.device.empty() && parse_device(options_.device) != planned)
-        throw InputError("--device: " + options_.plan_file + " is a plan for " + name_of(planned) +
-                         ", found " + options_.device);
+      check_device(options_.device, options_.plan_file, planned);
       if (planned == DeviceKind::cuda && !gpu_) gpu_ = gpu::open_gpu();
       return require_valid(plans_.back(), model_, options_.plan_file);
     }
@@ -275,11 +262,9 @@ class Encoding {
     asked.other_environment = options_.other_environment && !options_.profile_file.empty();
     asked.scratch_folder = options_.scratch;
     asked.scratch_limit = options_.scratch_limit;
-    const DeviceKind device = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
-    asked.device = name_of(device);
+    asked.device = name_of(gpu_ ? DeviceKind::cuda : DeviceKind::cpu);
     planner::PlanOptions wanted = asked.plan_options();
-    wanted.limit_bytes =
-        gpu_ && options_.limit == "auto" ? limit_on_card(*gpu_) : planner::limit_from(options_.limit, device);
+    wanted.limit_bytes = limit_in_bytes(options_.limit, gpu_.get());
     if (jobs_.size() > 1) wanted.weights = WeightResidency::resident;  // loaded once for all
     plans_.push_back(asked.plan(model_, wanted));
     require_valid(plans_.back(), model_, "--limit");

@@ -66,25 +66,33 @@ LatentScaling batch_norm_scaling(const Model& model, const ParameterSource& weig
   return scaling;
 }
 
+/// Calls `pair` with the indices of each value in packed patches, in order, and among unpacked positions.
+/// `height` and `width` count patches.
+template <typename Pair>
+void for_each_value(const LatentPatches& patches, int64_t planes, int64_t height, int64_t width,
+                    const Pair& pair) {
+  size_t packed = 0;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    for (int64_t r = 0; r < patches.rows; ++r) {
+      for (int64_t c = 0; c < patches.columns; ++c) {
+        for (int64_t y = 0; y < height; ++y) {
+          const int64_t row = (plane * height + y) * patches.rows + r;
+          for (int64_t x = 0; x < width; ++x)
+            pair(packed++, static_cast<size_t>((row * width + x) * patches.columns + c));
+        }
+      }
+    }
+  }
+}
+
 /// Unpacks patches: N×(C·rows·columns)×H×W becomes N×C×(H·rows)×(W·columns).
 Array laid_out(const LatentPatches& patches, const Array& latent) {
   const int64_t items = latent.shape[0], channels = latent.shape[1] / (patches.rows * patches.columns);
   const int64_t height = latent.shape[2], width = latent.shape[3];
   Array out{{items, channels, height * patches.rows, width * patches.columns}, {}};
   out.values.resize(latent.values.size());
-  size_t from = 0;
-  for (int64_t plane = 0; plane < items * channels; ++plane) {
-    for (int64_t r = 0; r < patches.rows; ++r) {
-      for (int64_t c = 0; c < patches.columns; ++c) {
-        for (int64_t y = 0; y < height; ++y) {
-          const int64_t row = plane * out.shape[2] + y * patches.rows + r;
-          for (int64_t x = 0; x < width; ++x)
-            out.values[static_cast<size_t>(row * out.shape[3] + x * patches.columns + c)] =
-                latent.values[from++];
-        }
-      }
-    }
-  }
+  for_each_value(patches, items * channels, height, width,
+                 [&](size_t packed, size_t position) { out.values[position] = latent.values[packed]; });
   return out;
 }
 
@@ -100,19 +108,9 @@ Array packed(const LatentPatches& patches, const Array& latent) {
   }
   const int64_t height = latent.shape[2] / patches.rows, width = latent.shape[3] / patches.columns;
   Array out{{items, channels * patches.rows * patches.columns, height, width}, {}};
-  out.values.reserve(latent.values.size());
-  for (int64_t plane = 0; plane < items * channels; ++plane) {
-    for (int64_t r = 0; r < patches.rows; ++r) {
-      for (int64_t c = 0; c < patches.columns; ++c) {
-        for (int64_t y = 0; y < height; ++y) {
-          const int64_t row = plane * latent.shape[2] + y * patches.rows + r;
-          for (int64_t x = 0; x < width; ++x)
-            out.values.push_back(
-                latent.values[static_cast<size_t>(row * latent.shape[3] + x * patches.columns + c)]);
-        }
-      }
-    }
-  }
+  out.values.resize(latent.values.size());
+  for_each_value(patches, items * channels, height, width,
+                 [&](size_t packed, size_t position) { out.values[packed] = latent.values[position]; });
   return out;
 }
 
@@ -138,22 +136,26 @@ LatentScaling scaling_of(const Model& model, const std::function<ParameterSource
   return {deviation, mean};
 }
 
-void apply(const LatentScaling& scaling, Array& latent) {
+/// Replaces each value by `scaled(value, factor, offset)` of its channel.
+template <typename Scaled>
+void scale_channels(const LatentScaling& scaling, Array& latent, const Scaled& scaled) {
   const size_t channels = scaling.factor.size();
   const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
   for (size_t i = 0; i < latent.values.size(); ++i) {
     const size_t c = i / plane % channels;
-    latent.values[i] = static_cast<float>((double(latent.values[i]) - scaling.offset[c]) / scaling.factor[c]);
+    latent.values[i] =
+        static_cast<float>(scaled(double(latent.values[i]), scaling.factor[c], scaling.offset[c]));
   }
 }
 
+void apply(const LatentScaling& scaling, Array& latent) {
+  scale_channels(scaling, latent,
+                 [](double value, double factor, double offset) { return (value - offset) / factor; });
+}
+
 void undo(const LatentScaling& scaling, Array& latent) {
-  const size_t channels = scaling.factor.size();
-  const size_t plane = latent.values.size() / static_cast<size_t>(latent.shape[0]) / channels;
-  for (size_t i = 0; i < latent.values.size(); ++i) {
-    const size_t c = i / plane % channels;
-    latent.values[i] = static_cast<float>(double(latent.values[i]) * scaling.factor[c] + scaling.offset[c]);
-  }
+  scale_channels(scaling, latent,
+                 [](double value, double factor, double offset) { return value * factor + offset; });
 }
 
 /// Formats a number with three digits, such as "0.13".

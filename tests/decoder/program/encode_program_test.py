@@ -27,7 +27,7 @@ def picture(width, height, mode="RGB", seed=0):
 
 
 def values_of(image):
-    """As diffusers' VaeImageProcessor makes them: N×C×H×W, from -1 to 1."""
+    """Converts a picture as diffusers' VaeImageProcessor does: N×C×H×W, from -1 to 1."""
     array = np.asarray(image.convert("RGB"), dtype=np.float32) / 127.5 - 1
     return torch.from_numpy(array).permute(2, 0, 1)[None]
 
