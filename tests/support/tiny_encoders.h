@@ -72,7 +72,9 @@ inline DrawnModel random_ltx2_encoder(Random& random) {
     if (downsamples.back()) {
       const int64_t all = channels * positions, most = random.pick<int64_t>({16, 32});
       channels = all;
-      while (channels > most || (channels % (2 * positions) == 0 && random.chance(0.5))) channels /= 2;
+      // Norms over fewer than 8 channels may divide by nearly 0, which amplifies rounding errors.
+      while (channels > most || (channels >= 16 && channels % (2 * positions) == 0 && random.chance(0.5)))
+        channels /= 2;
     }
     widths.push_back(channels);
   }
