@@ -11,9 +11,11 @@ namespace headroom {
 
 /// Help text of --dtype (see decoding_dtype()).
 constexpr const char* kDtypeHelp =
-    "fp32; bf16: half the memory, nearly the same picture; fp16: likewise, but decodes in fp32 if "
-    "config.json "
-    "has force_upcast, as those of SD and SDXL do";
+    "fp32; bf16 takes about half the memory; fp16 too, but SD and SDXL then run in fp32, because their "
+    "config.json has force_upcast";
+
+/// Help text of --direction (see parse_direction()).
+constexpr const char* kDirectionHelp = "decode: from a latent to a picture; encode: the reverse";
 
 /// Help text of --model (see decoder/weights/open_model.h).
 constexpr const char* kModelHelp =

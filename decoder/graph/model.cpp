@@ -18,6 +18,10 @@ const char* name_of(Direction direction) {
   return direction == Direction::decode ? "decode" : "encode";
 }
 
+Direction direction_of(const Graph& graph) {
+  return graph.encodes() ? Direction::encode : Direction::decode;
+}
+
 Direction parse_direction(const std::string& text) {
   for (const Direction direction : {Direction::decode, Direction::encode}) {
     if (text == name_of(direction)) return direction;
@@ -67,34 +71,36 @@ std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor
          " (use " + use + ")";
 }
 
-int64_t latent_frames(const Model& model, int64_t frames) {
-  if (!model.decodes_clips && frames != 1) {
-    throw InputError("--frames: " + model.class_name + " decodes single pictures; expected 1, found " +
-                     std::to_string(frames));
-  }
-  if (frames < 1 || frames > kMostFrames) {
-    throw InputError("--frames: expected from 1 to " + std::to_string(kMostFrames) + ", found " +
-                     std::to_string(frames));
-  }
-  const int64_t scale = model.graph.tensor(model.graph.picture()).scale.t;
-  const int64_t later = (frames - 1) / scale, rest = (frames - 1) % scale;
-  if (rest != 0) {
-    const int64_t nearest = (later + (2 * rest > scale ? 1 : 0)) * scale + 1;
-    throw InputError("--frames: expected 1 and a multiple of " + std::to_string(scale) + ", found " +
-                     std::to_string(frames) + "; the nearest is " + std::to_string(nearest));
-  }
-  return later + 1;
-}
-
 }  // namespace
 
-Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
+std::string wrong_pixels(const Model& model, int64_t width_pixels, int64_t height_pixels) {
   const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
   const std::string wrong =
       joined({wrong_length("width", width_pixels, scale.x), wrong_length("height", height_pixels, scale.y)},
              " and ");
-  if (!wrong.empty()) throw InputError("--size: expected " + wrong);
-  return {latent_frames(model, frames), height_pixels / scale.y, width_pixels / scale.x};
+  return wrong.empty() ? wrong : "expected " + wrong;
+}
+
+std::string wrong_frames(const Model& model, int64_t frames) {
+  const std::string found = ", found " + std::to_string(frames);
+  if (!model.decodes_clips)
+    return frames == 1 ? "" : model.class_name + " decodes single pictures; expected 1" + found;
+  if (frames < 1 || frames > kMostFrames) return "expected from 1 to " + std::to_string(kMostFrames) + found;
+  const int64_t scale = model.graph.tensor(model.graph.picture()).scale.t;
+  const int64_t later = (frames - 1) / scale, rest = (frames - 1) % scale;
+  if (rest == 0) return "";
+  const int64_t nearest = (later + (2 * rest > scale ? 1 : 0)) * scale + 1;
+  return "expected 1 plus a multiple of " + std::to_string(scale) + found + "; the nearest is " +
+         std::to_string(nearest);
+}
+
+Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames) {
+  const std::string wrong_size = wrong_pixels(model, width_pixels, height_pixels);
+  if (!wrong_size.empty()) throw InputError("--size: " + wrong_size);
+  const std::string wrong_number = wrong_frames(model, frames);
+  if (!wrong_number.empty()) throw InputError("--frames: " + wrong_number);
+  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
+  return {(frames - 1) / scale.t + 1, height_pixels / scale.y, width_pixels / scale.x};
 }
 
 std::vector<int64_t> input_shape(const Model& model, const Extent& extent, int64_t batch) {

@@ -16,19 +16,21 @@ struct LatentPatches {
   std::optional<double> epsilon;  ///< added to the variance
 };
 
-/// A decode makes a picture or clip from a latent. An encode makes the moments of the latent's distribution,
-/// mean and log-variance, or the latent itself if its class has no distribution.
+/// A decode makes a picture or clip from a latent. An encode makes the parameters of the latent's
+/// distribution (mean and log-variance), or the latent itself if its class has no distribution. Names in code
+/// that serves both directions say "decode" for either.
 enum class Direction { decode, encode };
 const char* name_of(Direction direction);
+Direction direction_of(const Graph& graph);
 /// Throws InputError unless the text is decode or encode.
 Direction parse_direction(const std::string& text);
 
-/// A decoder's layer graph, and the latent properties from its config.
+/// A layer graph of a VAE, and the latent properties from its config.
 struct Model {
   std::string name;         ///< built-in name, or name of the given folder
   std::string config_file;  ///< path for errors; a built-in model's name
   std::string class_name;   ///< its family's (decoder/families/families.h)
-  Graph graph;
+  Graph graph;              ///< the decoder, or the encoder after for_direction()
   /// Makes the encoder's graph. Null if Headroom only decodes with the class. Throws InputError if it does
   /// not support the config's encoder.
   std::function<Graph()> encoder{};
@@ -65,8 +67,13 @@ Dtype decoding_dtype(const Model& model, Dtype asked);
 /// Otherwise empty.
 std::string upcast_note(const Model& model, Dtype asked);
 
-/// The latent's extent for a picture or clip of this size. Throws InputError if the size is not a multiple of
-/// the decoder's scale, or if no latent has this number of frames. The error names the nearest valid sizes.
+/// Why no latent has this size, with the nearest valid sizes: "expected a width that is a multiple of 8, …".
+/// Empty if one has.
+std::string wrong_pixels(const Model& model, int64_t width_pixels, int64_t height_pixels);
+/// Likewise for a number of frames.
+std::string wrong_frames(const Model& model, int64_t frames);
+/// The latent's extent for a picture or clip of this size. Throws InputError, which names the option, if no
+/// latent has this size.
 Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pixels, int64_t frames);
 /// Array shape of the graph's input for latents of this extent: N×C×H×W for one frame, N×C×T×H×W for several.
 /// The input is the latent of a decode, and the picture or clip of an encode.

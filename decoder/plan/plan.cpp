@@ -21,6 +21,11 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
+void set_direction(Request& request, Direction direction) {
+  request.direction = direction;
+  request.picture_dtype = direction == Direction::encode ? std::optional(Dtype::fp32) : std::nullopt;
+}
+
 const char* name_of(ConvolutionAlgorithm algorithm) {
   return algorithm == ConvolutionAlgorithm::direct ? "direct" : "winograd";
 }

@@ -27,7 +27,7 @@
 // A tile is freed after its last reader. Tensors that later passes read are kept whole, in blocks of rows
 // (`KeptTensor`). Blocks are allocated and freed band by band.
 // Tiles of clips are also cut along the time, into chunks. A tile runs all of its chunks before the next tile
-// begins. Each chunk hands its last frames on to the next (`Pass`).
+// begins. The next chunk begins with the last frames of the one before (`Pass`).
 namespace headroom {
 
 /// The kind of device that a plan is for.
@@ -41,7 +41,8 @@ DeviceKind parse_device(const std::string& text);
 /// The convolution algorithms of a device: the direct one first, then a faster one if the device has any.
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
-/// The decode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all tensors.
+/// The decode or encode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all
+/// tensors.
 struct Request {
   std::string model;  ///< the --model argument that the plan was made for
   int64_t width_pixels = 0;
@@ -56,6 +57,9 @@ struct Request {
   std::optional<Dtype> picture_dtype{};
   friend bool operator==(const Request&, const Request&) = default;
 };
+/// A picture goes to its file band by band. A latent is written when it is whole, so it lies in memory and
+/// counts in the peak.
+void set_direction(Request& request, Direction direction);
 
 /// The memory that stores a kept tensor. For a tensor in host memory or in the scratch file, the device has
 /// only the blocks that a sweep is about to read or has just written.
@@ -92,8 +96,8 @@ struct RankShare {
 };
 
 /// A tensor that is stored whole, in blocks. A block is a band of `block_rows` rows of one batch item. With
-/// several ranks, each rank stores its own rows and the rows that it reads from others. The latent is always
-/// kept and not listed.
+/// several ranks, each rank stores its own rows and the rows that it reads from others. The input of the
+/// graph (a latent or a picture) is always on the device. Lists of kept tensors omit it.
 struct KeptTensor {
   TensorId tensor{-1};
   int64_t block_rows = 0;
@@ -170,10 +174,11 @@ struct Pass {
   /// Half-open intervals along each axis, in grid positions. Tiles are the product of these intervals.
   Axes<std::vector<Interval>> tiles;
   std::vector<Step> steps;
-  /// True if tiles hand positions on along this axis. Along the time they always do, from chunk to chunk.
-  /// Along rows they do from band to band if `carries_rows` is set.
+  /// True if tiles carry positions along this axis: a tile copies positions from the tile before it. Along
+  /// the time they always do, from chunk to chunk. Along rows they do from band to band if `carries_rows` is
+  /// set.
   bool carries(Axis axis) const { return axis == Axis::t || (axis == Axis::y && carries_rows); }
-  /// The axis along which tiles hand positions on: rows if the pass carries rows, otherwise the time. A pass
+  /// The axis along which tiles carry positions: rows if the pass carries rows, otherwise the time. A pass
   /// that carries rows has only one chunk.
   Axis carried_axis() const { return carries_rows ? Axis::y : Axis::t; }
   /// True if a tile copies the rows that it needs above its own from the tile above it. Other passes

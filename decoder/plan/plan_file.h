@@ -35,6 +35,8 @@ Interval read_interval(const JsonFields& fields, int64_t most);
 Request read_request(const JsonFields& file);
 /// Reads a request that to_json() wrote. Throws InputError naming the key.
 Request request_from_json(const JsonFields& fields);
+/// The value of `direction`. Files of decodes have no such field.
+Direction direction_from_json(const JsonFields& fields);
 
 /// Reads the whole plan. Checks the range of every number and looks up every name in `graph`. The validator
 /// checks whether the plan is correct. Throws InputError naming the file and the key.

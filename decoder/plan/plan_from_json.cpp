@@ -142,6 +142,11 @@ Request read_request(const JsonFields& file) {
   return request_from_json(file["request"]);
 }
 
+Direction direction_from_json(const JsonFields& fields) {
+  if (!fields.has("direction")) return Direction::decode;
+  return one_of(fields["direction"], std::array{Direction::decode, Direction::encode});
+}
+
 Request request_from_json(const JsonFields& fields) {
   Request request;
   request.model = name_text(fields["model"]);
@@ -150,8 +155,7 @@ Request request_from_json(const JsonFields& fields) {
   request.frames = fields["frames"].integer(1, 1'000'000);
   request.batch = fields["batch"].integer(1, 1'000'000);
   request.dtype = read_dtype(fields["dtype"]);
-  if (fields.has("direction"))
-    request.direction = one_of(fields["direction"], std::array{Direction::decode, Direction::encode});
+  request.direction = direction_from_json(fields);
   if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
   request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
   return request;

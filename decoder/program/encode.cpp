@@ -25,6 +25,7 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/program/choose_plan.h"
+#include "decoder/program/encode_input.h"
 #include "decoder/program/encode_options.h"
 #include "decoder/program/latent_scale.h"
 #include "decoder/program/notes.h"
@@ -43,13 +44,6 @@ namespace headroom {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Frames, rows and columns of a picture or clip, and its batch.
-struct PictureSize {
-  Extent extent;
-  int64_t batch = 1;
-  auto key() const { return std::tuple(batch, extent.t, extent.y, extent.x); }
-};
 
 /// One picture or clip to encode.
 struct EncodeJob {
@@ -74,59 +68,6 @@ class ArrayInMemory final : public PlanarSink {
   }
   void complete() override {}
 };
-
-bool is_array(const fs::path& path) {
-  const std::string suffix = lower_case(fs::path(latent_file_of(path.string())).extension().string());
-  return suffix == ".npy" || suffix == ".safetensors";
-}
-
-bool is_picture(const fs::path& path) {
-  const std::string suffix = lower_case(path.extension().string());
-  return suffix == ".png" || suffix == ".jpg" || suffix == ".jpeg" || suffix == ".webp";
-}
-
-Array read_input(const fs::path& path, int64_t channels) {
-  if (!is_array(path)) return read_picture(path, channels);
-  Array array = read_latent(path.string());
-  if (array.shape.size() == 3) array.shape.insert(array.shape.begin(), 1);
-  if (array.shape[1] != channels) {
-    throw InputError(printable(path.string()) + ": expected " + std::to_string(channels) +
-                     " channels along its second axis, found " + std::to_string(array.shape[1]));
-  }
-  return array;
-}
-
-PictureSize size_of(const Array& array) {
-  const std::vector<int64_t>& shape = array.shape;
-  return {{shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()}, shape[0]};
-}
-
-/// The largest size within this one that has a latent. 0 along an axis if none has.
-Extent cropped(const Extent& extent, const Axes<int32_t>& scale) {
-  return {(extent.t - 1) / scale.t * scale.t + 1, extent.y / scale.y * scale.y, extent.x / scale.x * scale.x};
-}
-
-/// Keeps the middle of the rows and columns, and the first frames.
-Array crop(const Array& array, const Extent& to) {
-  const PictureSize from = size_of(array);
-  if (from.extent == to) return array;
-  Array out{array.shape, {}};
-  out.shape[out.shape.size() - 2] = to.y;
-  out.shape.back() = to.x;
-  if (out.shape.size() == 5) out.shape[2] = to.t;
-  const int64_t top = (from.extent.y - to.y) / 2, left = (from.extent.x - to.x) / 2;
-  out.values.reserve(static_cast<size_t>(from.batch * array.shape[1] * positions(to)));
-  for (int64_t plane = 0; plane < from.batch * array.shape[1]; ++plane) {
-    for (int64_t t = 0; t < to.t; ++t) {
-      for (int64_t y = 0; y < to.y; ++y) {
-        const int64_t row = (plane * from.extent.t + t) * from.extent.y + top + y;
-        const float* begin = array.values.data() + row * from.extent.x + left;
-        out.values.insert(out.values.end(), begin, begin + to.x);
-      }
-    }
-  }
-  return out;
-}
 
 /// Keeps the first `channels` channels: the means, without the log-variances.
 Array means_of(const Array& moments, int64_t channels) {
@@ -215,14 +156,13 @@ class Encoding {
                    (nearest.t > 1 ? ", " + std::to_string(nearest.t) + " frames" : ""));
       size.extent = nearest;
     }
-    try {
-      latent_extent(encoder_, size.extent.x, size.extent.y, size.extent.t);
-    } catch (const InputError& wrong) {
-      std::string what = wrong.what();
-      if (what.starts_with("--size: ")) what.erase(0, std::string("--size: ").size());
-      if (what.starts_with("--frames")) what.erase(0, 2);
-      throw InputError(printable(picture.string()) + ": " + what + (options_.crop ? "" : "; or give --crop"));
-    }
+    const Extent& extent = size.extent;
+    std::string wrong = wrong_pixels(encoder_, extent.x, extent.y);
+    if (wrong.empty() && !wrong_frames(encoder_, extent.t).empty())
+      wrong = "frames: " + wrong_frames(encoder_, extent.t);
+    if (!wrong.empty())
+      throw InputError(printable(picture.string()) + ": " + wrong +
+                       (options_.crop ? "" : "; or give --crop"));
     jobs_.push_back({picture, output, size});
   }
 
@@ -256,7 +196,6 @@ class Encoding {
     asked.size = std::to_string(size.extent.x) + "x" + std::to_string(size.extent.y);
     asked.frames = size.extent.t;
     asked.batch = size.batch;
-    asked.output_in_memory = true;
     if (!options_.dtype.empty()) asked.dtype = options_.dtype;
     asked.profile_file = options_.profile_file;
     asked.other_environment = options_.other_environment && !options_.profile_file.empty();

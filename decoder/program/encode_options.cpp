@@ -44,19 +44,24 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
                      "model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
-  app.add_option("--picture", options.picture,
-                 "picture: .png, .jpg or .webp; clip: a folder with its frames, in the order of their names; "
-                 "either: .npy or .safetensors[:key], floats from -1 to 1, NxCxHxW or NxCxTxHxW");
+  app.add_option(
+      "--picture", options.picture,
+      "picture: .png, .jpg or .webp; clip: a folder with its frames, in the order of their names; "
+      "either: .npy or .safetensors[:key], floats from -1 to 1, NxCxHxW or NxCxTxHxW. --picture or "
+      "--pictures is required");
   app.add_option("--pictures", options.pictures,
-                 "folder with .png, .jpg and .webp pictures of any sizes; -o is a folder and gets a "
-                 "NAME.safetensors for each; those that are there are skipped");
+                 "folder with .png, .jpg and .webp pictures of any sizes; -o is a folder, and each picture "
+                 "becomes NAME.safetensors there; pictures whose latent exists are skipped");
   app.add_flag(
       "--crop", options.crop,
       "cut the edges evenly to the nearest size that has a latent, and frames from the end of a clip");
-  app.add_option("--limit", options.limit,
-                 "most memory, weights included: 2GiB, 512MiB, or auto for what is free");
-  app.add_option("--plan", options.plan_file,
-                 "instead of --limit: a plan file from headroom-plan --direction encode");
+  app.add_option(
+      "--limit", options.limit,
+      "most memory, weights included: 2GiB, 512MiB, or auto for the free memory. --limit or --plan "
+      "is required");
+  app.add_option(
+      "--plan", options.plan_file,
+      "instead of --limit: a plan file from headroom-plan --direction encode; not with --pictures");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; cpu by default, with --plan the plan's own")
@@ -72,7 +77,8 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
       ->required();
   app.add_option(
          "--latent-scale", options.latent_scale,
-         "model: as pipelines hand it on; none: as the encoder makes it; a .latent has ComfyUI's scale")
+         "model: the scale of diffusers' pipelines; none: the encoder's own scale; a .latent always has "
+         "ComfyUI's scale")
       ->check(CLI::IsMember({"model", "none"}));
   app.add_option("--stats", options.stats_file, "write the measured memory and times (JSON)");
   app.add_flag("--json", options.json, "print the statistics as JSON on standard output");

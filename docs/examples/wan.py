@@ -16,7 +16,7 @@ def main() -> None:
     parser.add_argument("prompt")
     parser.add_argument("--height", type=int, default=480)
     parser.add_argument("--width", type=int, default=832)
-    parser.add_argument("--frames", type=int, default=33, help="1 and a multiple of 4")
+    parser.add_argument("--frames", type=int, default=33, help="1 plus a multiple of 4")
     parser.add_argument("--limit", default="auto", help="memory for the decode, such as 6GiB")
     parser.add_argument("-o", "--output", default="clip.mp4")
     asked = parser.parse_args()

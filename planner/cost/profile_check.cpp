@@ -17,6 +17,11 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
                      profile.device + "\"), the plan is for " + name_of(request.device) +
                      ": expected a profile of headroom-profile --device " + name_of(request.device));
   }
+  if (profile.direction != request.direction) {
+    const std::string asked = name_of(request.direction);
+    throw InputError(file + ": direction: measured " + name_of(profile.direction) + ", the plan is to " +
+                     asked + ": expected a profile of headroom-profile --direction " + asked);
+  }
   if (profile.dtype != request.dtype) {
     throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
                      name_of(profile.dtype));
@@ -99,8 +104,6 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
 CostModel costs_of(const Graph& graph, const Request& request, const std::string& profile_file,
                    bool other_environment) {
   if (profile_file.empty()) return CostModel(graph, request.device);
-  if (request.direction == Direction::encode)
-    throw InputError("--profile: profiles measure decodes; encodes are planned by assumed costs");
   const profiler::Profile profile = profiler::read_profile(profile_file);
   check_profiled_model(profile, profile_file, graph, request);
   if (!other_environment) check_profiled_machine(profile, profile_file);

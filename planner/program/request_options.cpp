@@ -34,8 +34,7 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--frames", frames, "frames of a clip; 1 for pictures")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_option("--batch", batch, "pictures in the latent")->check(CLI::Range(int64_t{1}, int64_t{4096}));
-  app.add_option("--direction", direction, "decode: from a latent to a picture; encode: the reverse")
-      ->check(CLI::IsMember({"decode", "encode"}));
+  app.add_option("--direction", direction, kDirectionHelp)->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", dtype, kDtypeHelp);
   app.add_option("--device", device, kDeviceHelp);
   app.add_option("--host-limit", host_limit, "most host memory for kept tensors; only with --device cuda");
@@ -57,16 +56,15 @@ Request RequestOptions::request(const Model& resolved) const {
   const auto [width, height] = parse_size(size, "--size");
   latent_extent(resolved, width, height, frames);
   const bool built_in = built_in_config(resolved.config_file) != nullptr;
-  const std::optional<Dtype> in_memory = output_in_memory ? std::optional(Dtype::fp32) : std::nullopt;
-  return {built_in ? resolved.config_file : model,  // "SDXL" as "sdxl"
+  Request request{built_in ? resolved.config_file : model,  // "SDXL" as "sdxl"
           width,
           height,
           frames,
           batch,
           decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
-          parse_device(device),
-          resolved.graph.encodes() ? Direction::encode : Direction::decode,
-          in_memory};
+          parse_device(device)};
+  set_direction(request, direction_of(resolved.graph));
+  return request;
 }
 
 void RequestOptions::say_dtype(const Model& resolved, std::ostream& err) const {

@@ -19,7 +19,6 @@ struct RequestOptions {
   std::string direction = "decode";
   int64_t frames = 1, batch = 1;
   bool other_environment = false;
-  bool output_in_memory = false;  ///< the output counts in the peak
 
   void add_to(CLI::App& app);
   /// Throw InputError naming the option, or the file and the field.

@@ -157,10 +157,7 @@ void bind_model(nb::module_& module) {
           },
           "direction"_a, "The model whose graph is the decoder or the encoder.")
       .def_prop_ro(
-          "direction",
-          [](const Model& model) {
-            return name_of(model.graph.encodes() ? Direction::encode : Direction::decode);
-          },
+          "direction", [](const Model& model) { return name_of(direction_of(model.graph)); },
           "decode or encode: what the graph does.")
       .def_prop_ro(
           "has_encoder", [](const Model& model) { return model.encoder != nullptr; },

@@ -102,7 +102,7 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
     throw InputError("batch: expected from 1 to " + std::to_string(kMostBatch) + ", found " +
                      std::to_string(request.batch));
   request.dtype = decoding_dtype(*model, parse_dtype(taken<std::string>(asked, "dtype", "fp32")));
-  request.direction = model->graph.encodes() ? Direction::encode : Direction::decode;
+  request.direction = direction_of(model->graph);
   request.device = parse_device(taken<std::string>(asked, "device", "cpu"));
   if (asked.contains("picture_dtype"))
     request.picture_dtype = parse_dtype(nb::cast<std::string>(asked["picture_dtype"]));

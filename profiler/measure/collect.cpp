@@ -11,6 +11,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/build_plan.h"
+#include "decoder/session/picture_shape.h"
 #include "decoder/weights/random_weights.h"
 #include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"
@@ -40,7 +41,8 @@ class Collecting {
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
     const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
     for (const auto& [width, height] : request.sizes) {
-      const Request decoded{request.model, width, height, request.frames, request.batch, request.dtype, kind};
+      const Request decoded{request.model, width,         height, request.frames,
+                            request.batch, request.dtype, kind,   direction_of(graph_)};
       plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
     }
     if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
@@ -89,6 +91,7 @@ class Collecting {
 
   void describe() {
     profile_.model = request_.model;
+    profile_.direction = direction_of(graph_);
     profile_.dtype = request_.dtype;
     profile_.weights_source = request_.weights_source;
     device_->describe(profile_);
@@ -124,8 +127,7 @@ class Collecting {
     const int64_t width = decoded.width_pixels, height = decoded.height_pixels;
     const Sizes extents = sizes_of(graph_, plan);
     const Array input = random_latent(input_shape(model_, extents.latent, decoded.batch), 0);
-    const PictureShape shape{decoded.batch, graph_.tensor(graph_.output()).channels, decoded.frames, height,
-                             width};
+    const PictureShape shape = picture_shape(graph_, decoded);
     MeasuredDecode measured;
     ProfiledSize& size = measured.size = {
         width, height, decoded.frames, decoded.batch, 0, std::numeric_limits<double>::infinity(), {}, {}};
@@ -137,7 +139,7 @@ class Collecting {
     std::optional<ClockDrift> drift;
     if (benchmark_) drift.emplace(*benchmark_, clock_, points_.reference_seconds);
     DecodeCallRecorder calls(
-        graph_, extents, [&] { return drift->look(); }, &recorder);
+        graph_, extents, [&] { return drift->sample(); }, &recorder);
     EventSink& events = drift ? static_cast<EventSink&>(calls) : recorder;
     const double began = clock_(), waited = device_->waited_seconds();
     for (; run < request_.repeats; ++run) {

@@ -30,11 +30,12 @@ struct ProfileRequest {
 /// Receives the share done, the estimated seconds left (0: unknown) and the name of the current measurement.
 using ProfileProgress = std::function<void(double share, double seconds_left, const std::string& what)>;
 
-/// Decodes a seeded latent untiled at each size. Records output bytes, live bytes, workspace and time of each
-/// layer, and the live tensors at each size's peak. If a decode is repeated, each layer's shortest time
-/// counts. Afterwards measures the latency tables of all calls up to the largest size. Runs on the CPU if
-/// `gpu` is null. Call start_libraries() first. Throws InputError or DoesNotFit, before any measurement, if
-/// the GPU cannot decode a size untiled. verdict_on() decides if the profile is precise enough for planning.
+/// Decodes a seeded latent untiled at each size, or encodes a seeded picture if the model is an encoder.
+/// Records output bytes, live bytes, workspace and time of each layer, and the live tensors at each size's
+/// peak. If a decode is repeated, each layer's shortest time counts. Afterwards measures the latency tables
+/// of all calls up to the largest size. Runs on the CPU if `gpu` is null. Call start_libraries() first.
+/// Throws InputError or DoesNotFit, before any measurement, if the GPU cannot decode a size untiled.
+/// verdict_on() decides if the profile is precise enough for planning.
 Profile collect_profile(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
                         const ProfileProgress& progress, gpu::Gpu* gpu = nullptr,
                         const Clock& clock = steady_seconds);

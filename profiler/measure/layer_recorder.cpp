@@ -57,7 +57,7 @@ std::vector<LiveTensor> live_at(const EventSink::StepDone& peak, const Plan& pla
                                 const Sizes& sizes) {
   const Pass& pass = plan.passes[static_cast<size_t>(peak.pass)];
   std::vector<LiveTensor> live{{"weights", device_weights_bytes(graph, plan, pass)},
-                               {"latent", latent_bytes(graph, sizes)}};
+                               {graph.encodes() ? "picture" : "latent", latent_bytes(graph, sizes)}};
   if (const int64_t bytes = device_state_bytes(graph, sizes); bytes > 0)
     live.push_back({"statistics", bytes});
   const auto add = [&](const std::string& name, TensorId id) {

@@ -14,21 +14,15 @@ namespace {
 constexpr double kBeyondSeen = 4;
 constexpr double kRatesAgree = 0.15;
 
-/// The knot interval that contains `at`: its first knot, and the relative position of `at` in it. Beyond the
-/// ends the position is less than 0 or more than 1.
-struct KnotInterval {
-  size_t knot = 0;
-  double share = 0;
-};
-
-KnotInterval interval_of(const std::vector<int64_t>& knots, double at) {
-  if (knots.size() == 1) return {};
-  size_t knot = 0;
-  while (knot + 2 < knots.size() && at >= double(knots[knot + 1])) ++knot;
-  return {knot, (at - double(knots[knot])) / double(knots[knot + 1] - knots[knot])};
+/// Index of the grid point that begins the interval with `at`. Beyond the ends it is the nearest interval.
+size_t interval_of(const std::vector<int64_t>& points, double at) {
+  size_t i = 0;
+  while (i + 2 < points.size() && at >= double(points[i + 1])) ++i;
+  return i;
 }
 
-/// The line between two knots, from (from, low) to (to, high). `first` and `last` mark the ends of the table.
+/// The line between two grid points, from (from, low) to (to, high). `first` and `last` mark the ends of the
+/// table.
 struct Line {
   double from, low, to, high;
   bool first, last;
@@ -53,28 +47,28 @@ double along(double at, const Line& line, double last_rate) {
 double LatencyTable::seconds_at(double row_count, double column_count) const {
   const size_t width = columns.size();
   const double corner = seconds.back() / double(rows.back() * columns.back());
-  const KnotInterval y = interval_of(rows, row_count);
+  const size_t y = interval_of(rows, row_count);
   const auto in_row = [&](size_t row) {
     const double* line = seconds.data() + row * width;
     if (width == 1) return line[0] * column_count / double(columns[0]);
-    const size_t i = interval_of(columns, column_count).knot;
+    const size_t i = interval_of(columns, column_count);
     return along(column_count,
                  {double(columns[i]), line[i], double(columns[i + 1]), line[i + 1], i == 0, i + 2 == width},
                  corner * double(rows[row]));
   };
-  const double low = in_row(y.knot);
+  const double low = in_row(y);
   if (rows.size() == 1) return low * row_count / double(rows[0]);
   return along(row_count,
-               {double(rows[y.knot]), low, double(rows[y.knot + 1]), in_row(y.knot + 1), y.knot == 0,
-                y.knot + 2 == rows.size()},
+               {double(rows[y]), low, double(rows[y + 1]), in_row(y + 1), y == 0, y + 2 == rows.size()},
                corner * column_count);
 }
 
 int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) const {
-  const auto around = [](const std::vector<int64_t>& knots, int64_t at) {
-    const auto above = static_cast<size_t>(std::lower_bound(knots.begin(), knots.end(), at) - knots.begin());
-    const size_t to = std::min(above, knots.size() - 1);
-    return std::pair(above == 0 || knots[to] == at ? to : above - 1, to);
+  const auto around = [](const std::vector<int64_t>& points, int64_t at) {
+    const auto above =
+        static_cast<size_t>(std::lower_bound(points.begin(), points.end(), at) - points.begin());
+    const size_t to = std::min(above, points.size() - 1);
+    return std::pair(above == 0 || points[to] == at ? to : above - 1, to);
   };
   const auto [top, bottom] = around(rows, row_count);
   const auto [left, right] = around(columns, column_count);
@@ -90,8 +84,8 @@ int64_t LatencyTable::workspace_at(int64_t row_count, int64_t column_count) cons
   return beyond > 1 && grows ? static_cast<int64_t>(std::min(double(largest) * beyond, 0x1p60)) : largest;
 }
 
-// The minimum lies at a knot: between two knots seconds are linear, so seconds per position are monotone.
-// Beyond the ends `along` never goes below the rate of a knot.
+// The minimum lies at a grid point: between two grid points seconds are linear, so seconds per position are
+// monotone. Beyond the ends `along` never goes below the rate of a grid point.
 double LatencyTable::least_seconds_per_position() const {
   double least = seconds[0] / double(rows[0] * columns[0]);
   for (size_t i = 0; i < seconds.size(); ++i) {

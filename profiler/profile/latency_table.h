@@ -9,21 +9,22 @@
 
 namespace headroom::profiler {
 
-/// Cost of one kind of call by tile extent: a table over rows × columns. Between knots the cost is linear
-/// along each axis. This is exact for a constant term, a term per row and a term per position. The slope
-/// changes where a library switches its algorithm. Rows of attention are queries, columns are keys.
+/// Cost of one kind of call by tile extent: a table over rows × columns. Between grid points the cost is
+/// linear along each axis. This is exact for a constant term, a term per row and a term per position. The
+/// slope changes where a library switches its algorithm. Rows of attention are queries, columns are keys.
 ///
-/// Extrapolation beyond the last knot continues the last interval. Its slope lies between that interval's
-/// average rate and the rate at the far corner.
+/// Beyond the last grid point of an axis, the table continues with the slope of the last interval. This slope
+/// is limited by two rates in seconds per row or column: at most the rate at the last grid point, and at
+/// least the smaller of this rate and the rate at the table's largest extent.
 struct LatencyTable {
   std::string name;              ///< kind of call, e.g. "conv 3x3 512->256"
-  std::vector<int64_t> rows;     ///< knots, ascending, at least one
-  std::vector<int64_t> columns;  ///< knots, ascending, at least one
+  std::vector<int64_t> rows;     ///< grid points, ascending, at least one
+  std::vector<int64_t> columns;  ///< grid points, ascending, at least one
   std::vector<double> seconds;   ///< of one call, row-major: rows × columns
   /// Peak pool bytes beside inputs and output; same order as `seconds`.
   std::vector<int64_t> workspace_bytes;
   int64_t held_out_points = 0;
-  double held_out_error = 0;  ///< median relative error at measured points that are not knots
+  double held_out_error = 0;  ///< median relative error at measured points between the grid points
   /// Relative standard error of the measurements, averaged over points weighted by their time.
   double relative_error = 0;
   int64_t noisy_points = 0;  ///< points that did not reach the target precision
@@ -31,7 +32,7 @@ struct LatencyTable {
 
   /// Seconds of one call with this extent. Both counts must be more than 0.
   double seconds_at(double row_count, double column_count) const;
-  /// Largest workspace among the surrounding knots, since libraries grow a workspace in steps.
+  /// Largest workspace among the surrounding grid points, since libraries grow a workspace in steps.
   int64_t workspace_at(int64_t row_count, int64_t column_count) const;
   /// Lower bound on the seconds per position, over all extents.
   double least_seconds_per_position() const;
@@ -57,10 +58,11 @@ std::string latency_table_name(const Graph& graph, const Op& op,
 /// Latency table name of a step that moves whole pixels: "gather", "store", "emit" or "accumulate".
 std::string moving_latency_table_name(const char* step, int64_t channels);
 
-/// Number of device calls that a step makes, and the layers (frames × items) in each call.
+/// Number of device calls that a step makes, and the frames in each call. A call that covers several items
+/// counts the frames of all of them.
 struct CallsOfStep {
   double calls = 1;
-  double layers = 1;
+  double frames_per_call = 1;
 };
 /// On the CPU one call covers all frames and items of a tile. On a GPU a call covers the frames of one item;
 /// statistics and emit take one call per frame. Attention takes one call per frame on both devices.

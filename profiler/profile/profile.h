@@ -20,7 +20,7 @@ struct LayerMeasurement {
   friend bool operator==(const LayerMeasurement&, const LayerMeasurement&) = default;
 };
 
-/// One operation of the decoder at every profiled size.
+/// One operation of the decoder or encoder at every profiled size.
 struct LayerProfile {
   std::string name;
   std::string kind;
@@ -35,7 +35,7 @@ struct LiveTensor {
   friend bool operator==(const LiveTensor&, const LiveTensor&) = default;
 };
 
-/// One profiled decode.
+/// One profiled decode or encode.
 struct ProfiledSize {
   int64_t width_pixels = 0;
   int64_t height_pixels = 0;
@@ -61,9 +61,10 @@ struct MeasuredPrecision {
   friend bool operator==(const MeasuredPrecision&, const MeasuredPrecision&) = default;
 };
 
-/// Costs of a decoder's layers on one machine, measured layer by layer.
+/// Costs of a decoder's or encoder's layers on one machine, measured layer by layer.
 struct Profile {
   std::string model;
+  Direction direction = Direction::decode;
   Dtype dtype = Dtype::fp32;
   DeviceKind device_kind = DeviceKind::cpu;
   std::string device;     ///< name; also the number of threads, or the driver

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/text_streams.h"
+#include "decoder/plan/plan_file.h"
 
 namespace headroom::profiler {
 namespace {
@@ -160,6 +161,7 @@ nlohmann::json list_of(const std::vector<Entry>& entries) {
 /// Reads the model, device and libraries of the measurement.
 void read_origin(const JsonFields& file, Profile& profile) {
   profile.model = file["model"].text();
+  profile.direction = direction_from_json(file);
   try {
     profile.dtype = parse_dtype(file["dtype"].text());
   } catch (const InputError&) {
@@ -225,6 +227,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"layers", list_of(profile.layers)},
                      {"latency_tables", list_of(profile.latency_tables)},
                      {"precision", to_json(profile.precision)}};
+  if (profile.direction != Direction::decode) out["direction"] = name_of(profile.direction);
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
   if (profile.from_host_bytes_per_second > 0)

@@ -21,6 +21,7 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
@@ -40,14 +41,14 @@ constexpr const char* kQuickSize = "256x256";
 
 struct Options {
   std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, device,
-                                   dtype = "fp32";
+                                   dtype = "fp32", direction = "decode";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
   int threads = 0, repeats = 1;
   double seconds = 0;  ///< 0: default duration
   bool json = false, quick = false, accept_noise = false;
-  bool of_request = false;  ///< true if any of --frames, --batch, --dtype and --repeats was given
+  bool of_request = false;  ///< true if an option was given that a plan has itself
   ProgressOptions progress;
 };
 
@@ -56,13 +57,14 @@ std::vector<Command> profile_commands() {
 }
 
 std::string profile_description() {
-  return "Measure what every layer of a decoder needs, untiled, at several sizes: bytes, workspace, time; "
-         "and "
-         "what each\n"
-         "kind of call costs over all extents of tiles. The profile makes headroom-plan's predictions those "
-         "of this machine.\n\n"
+  return "Measure how long this machine takes for each layer of a decoder or encoder, and how much memory "
+         "each "
+         "layer\n"
+         "needs, untiled, at several sizes. With the profile, headroom-plan predicts this machine's "
+         "times.\n\n"
          "Example:\n"
          "  headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json --csv layers.csv\n"
+         "  headroom-profile --model sdxl --direction encode --quick -o encoder.json\n"
          "  headroom-profile --plan plan.json --model sdxl --random-weights 0 -o trace.json\n"
          "  torchrun --no-python --nproc-per-node 4 headroom-profile link\n\n" +
          commands_help(profile_commands());
@@ -80,6 +82,8 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--device", options.device,
                  "device to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
       ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--direction", options.direction, kDirectionHelp)
+      ->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
@@ -111,8 +115,9 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
-  options.of_request =
-      app.count("--frames") + app.count("--batch") + app.count("--dtype") + app.count("--repeats") > 0;
+  options.of_request = app.count("--frames") + app.count("--batch") + app.count("--dtype") +
+                           app.count("--direction") + app.count("--repeats") >
+                       0;
   return true;
 }
 
@@ -174,7 +179,7 @@ void check_options(const Options& options) {
               !options.accept_noise && options.seconds == 0,
           "--sizes, --csv, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
     needs(!options.of_request,
-          "--frames, --batch, --dtype and --repeats do not go with --plan, which has its own");
+          "--frames, --batch, --dtype, --direction and --repeats do not go with --plan, which has its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty(), "--plan needs --output");
@@ -246,6 +251,15 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   return profile;
 }
 
+/// The decoder or encoder to measure, or that of the plan.
+Model profiled_model(const Options& options) {
+  if (!options.plan.empty()) return model_for(open_model(options.model), PlanFile(options.plan).request());
+  Request request;
+  request.direction = parse_direction(options.direction);
+  request.frames = options.frames;
+  return model_for(open_model(options.model), request);
+}
+
 /// Prints only after the progress line is cleared.
 RunEnded run(const Options& options, Progress& progress, std::ostream& out, std::ostream& err) {
   check_options(options);
@@ -255,8 +269,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   // watcher exists.
   std::unique_ptr<gpu::Gpu> gpu;
   if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
-  const int64_t frames = options.plan.empty() ? options.frames : PlanFile(options.plan).request().frames;
-  const Model model = for_frames(open_model(options.model), frames);
+  const Model model = profiled_model(options);
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && built_in_config(model.config_file) != nullptr) seed = seed.value_or(0);
   if (!options.plan.empty()) return record(options, model, seed, progress, said, err);

@@ -87,6 +87,7 @@ class Handle:
         self._warned: set[str] = set()
         self._dtypes: tuple[Any, Any] = (None, None)
         self._prepare: sampling.PrepareLatents | None = None
+        self._profiled = "decode"  # the direction that the profile measured
 
     @property
     def vae(self) -> Any:
@@ -130,8 +131,11 @@ class Handle:
         return self.encoder
 
     def _options_of(self, side: ModuleDecoder) -> dict[str, Any]:
-        """An encode keeps the module's weights: the VAE's own ``encode`` may run later."""
+        """The options for one direction. A profile serves the direction that it measured; the other one has assumed costs. An encode
+        keeps the module's weights: the VAE's own ``encode`` may run later."""
         options = self.options.of_decode()
+        if side.model.direction != self._profiled:
+            options["profile"] = None
         return options if side is self.decoder else {**options, "release": False}
 
     def report(self) -> DecodeReport:
@@ -438,7 +442,7 @@ def enable(
     handle.decoder.require_parameters(release)
     handle.require_encoder_parameters()
     if profile is not None:
-        _require_profile(vae, model, profile)
+        handle._profiled = _profiled_direction(vae, model, profile)
     _require_limit_of_use(handle)
     handle._warn_of_blending(3)
     vae.decode = Decode(handle)
@@ -465,17 +469,18 @@ def _require_limit_of_use(handle: Handle) -> None:
         raise DoesNotFit(f"limit={limit!r} is {size(bytes_)}; the smallest picture of {model.name} takes {size(smallest)}.{meant}", smallest)
 
 
-def _require_profile(vae: Any, model: _core.Model, profile: str) -> None:
-    """Raises InputError unless ``profile`` is a profile of this model.
+def _profiled_direction(vae: Any, model: _core.Model, profile: str) -> str:
+    """The direction that ``profile`` measured, "decode" or "encode". Raises InputError unless it is a profile of this model.
 
     Accepts profiles of pictures and of clips, and of either device, because the VAE may move to the other device later."""
     channels, refused = model.latent_channels, None
     latents = [[1, channels, 1, 1], *([[1, channels, 2, 1, 1]] if model.decodes_clips else [])]
-    for device, latent in itertools.product(("cpu", "cuda"), latents):
+    directions = ("decode", "encode") if model.has_encoder else ("decode",)
+    for direction, device, latent in itertools.product(directions, ("cpu", "cuda"), latents):
         _, _, frames, height, width = model.picture_shape(latent)
         try:
-            planner_of(vae, height, width, frames, device=device, **planner_options(profile=profile))
-            return
+            planner_of(vae, height, width, frames, device=device, direction=direction, **planner_options(profile=profile))
+            return direction
         except InputError as error:
             refused = refused or error
     raise refused

@@ -133,7 +133,7 @@ class Encodes(unittest.TestCase):
             frame.save(self.folder / "frames" / f"{i:05}.png")
         refused = self.encode("--limit", "64MiB", "-o", self.folder / "c.npy", "--picture", self.folder / "frames", model="wan")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("expected 1 and a multiple of 2, found 6; the nearest is 5; or give --crop", refused.stderr)
+        self.assertIn("expected 1 plus a multiple of 2, found 6; the nearest is 5; or give --crop", refused.stderr)
         clip = torch.cat([values_of(frame) for frame in frames[:5]]).transpose(0, 1)[None]
         with torch.no_grad():
             expected = (wan.encode(clip).latent_dist.mean - 0.5) / 2

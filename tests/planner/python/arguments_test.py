@@ -165,14 +165,22 @@ class Arguments(tiny.Case):
     def test_profiles_of_pictures_and_of_clips_are_taken_for_any_device(self):
         vae, made = tiny.wan(), []
 
-        def planner(*_, profile="", frames=1, device="cpu", **__):
-            made.append((device, frames))
-            if profile == "clips" and (frames == 1 or device == "cpu"):
+        def planner(model, *_, profile="", frames=1, device="cpu", **__):
+            made.append((model.direction, device, frames))
+            if profile.startswith("clips") and (frames == 1 or device == "cpu"):
                 raise headroom_vae.InputError("clips: layers: expected others")
+            if profile == "clips of encodes" and model.direction == "decode":
+                raise headroom_vae.InputError("clips of encodes: direction: measured encode")
 
         with mock.patch("headroom_vae.prediction._core.Planner", planner):
             headroom_vae.enable(vae, profile="clips")
-        self.assertEqual(made, [("cpu", 1), ("cpu", 5), ("cuda", 1), ("cuda", 5)])
+            tries = [("cpu", 1), ("cpu", 5), ("cuda", 1), ("cuda", 5)]
+            self.assertEqual(made, [("decode", *one) for one in tries])
+            made.clear()
+            handle = headroom_vae.enable(vae, profile="clips of encodes")
+        self.assertEqual(made, [(direction, *one) for direction in ("decode", "encode") for one in tries])
+        self.assertIsNone(handle._options_of(handle.decoder)["profile"])
+        self.assertEqual(handle._options_of(handle.encoder)["profile"], "clips of encodes")
 
     def test_a_vae_in_float64_is_refused_at_once(self):
         self.assert_refused("dtype: expected fp32, bf16 or fp16, found 'float64'", headroom_vae.enable, tiny.kl().double())

@@ -131,7 +131,7 @@ class Encodes(tiny.Case):
             vae.encode([1])
         clips = tiny.wan()
         headroom_vae.enable(clips)
-        with self.assertRaisesRegex(headroom_vae.InputError, "frames: expected 1 and a multiple of 4, found 6; the nearest is 5"):
+        with self.assertRaisesRegex(headroom_vae.InputError, "frames: expected 1 plus a multiple of 4, found 6; the nearest is 5"):
             clips.encode(tiny.latent(1, 3, 6, 16, 16))
 
     def test_a_limit_that_does_not_fit(self):

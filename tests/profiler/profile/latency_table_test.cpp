@@ -33,7 +33,7 @@ LatencyTable latency_table_of(const std::vector<int64_t>& rows, const std::vecto
 
 TEST_CASE(
     "a latency table meets a constant term and rates exactly, on both sides of a switch and beyond the "
-    "knots") {
+    "grid") {
   const LatencyTable latency_table = latency_table_of({1, 8, 32, 64, 256}, {4, 64, 256}, cost);
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -41,13 +41,13 @@ TEST_CASE(
     CAPTURE(rows, columns);
     CHECK(latency_table.seconds_at(rows, columns) == Approx(cost(rows, columns)).epsilon(1e-12));
   }
-  // Beyond the end, at no less than the rate of the last knot.
+  // Beyond the end, at no less than the rate of the last grid point.
   const double last = cost(256, 256) / (256 * 256);
   CHECK(latency_table.seconds_at(1000, 256) == Approx(cost(256, 256) + last * 744 * 256).epsilon(1e-9));
   CHECK(latency_table.seconds_at(256, 4000) == Approx(cost(256, 256) + last * 256 * 3744).epsilon(1e-9));
 }
 
-TEST_CASE("a latency table without the knot of a switch errs there, and only there") {
+TEST_CASE("a latency table without the grid point of a switch errs there, and only there") {
   const LatencyTable latency_table = latency_table_of({1, 8, 64, 256}, {4, 64, 256}, cost);
   CHECK(std::abs(latency_table.seconds_at(32, 256) / cost(32, 256) - 1) > 0.2);
   CHECK(latency_table.seconds_at(128, 100) == Approx(cost(128, 100)).epsilon(1e-12));
@@ -92,7 +92,7 @@ TEST_CASE("calls that were disturbed are no longer than larger ones") {
   CHECK(latency_table.seconds[0] == cost(1, 4));
 }
 
-TEST_CASE("workspace is that of the largest knot around") {
+TEST_CASE("workspace is that of the largest grid point around") {
   const LatencyTable latency_table = latency_table_of({1, 8, 32, 64}, {4, 64}, cost);
   CHECK(latency_table.workspace_at(1, 4) == 1000);
   CHECK(latency_table.workspace_at(8, 50) == 1000);
@@ -116,8 +116,8 @@ TEST_CASE("a latency table does not hold far beyond what it saw, where cost was 
   LatencyTable unsure = changing;
   unsure.held_out_error = 0.4;
   CHECK(unsure.covers(1e12));
-  const LatencyTable two_knots = latency_table_of({1, 64}, {4, 256}, cost);
-  CHECK_FALSE(two_knots.covers(1e12));
+  const LatencyTable two_points = latency_table_of({1, 64}, {4, 256}, cost);
+  CHECK_FALSE(two_points.covers(1e12));
 }
 
 }  // namespace

@@ -71,6 +71,18 @@ TEST_CASE("a profile says on which kind of device it was measured") {
   CHECK(read(document) == profile);
 }
 
+TEST_CASE("a profile of an encoder says so") {
+  Profile profile = sample();
+  CHECK_FALSE(to_json(profile).contains("direction"));
+  profile.direction = Direction::encode;
+  json document = to_json(profile);
+  CHECK(document["direction"] == "encode");
+  CHECK(read(document) == profile);
+  document["direction"] = "sideways";
+  require_input_error([&] { read(document); },
+                      {"profile.json: direction: expected one of decode, encode, found \"sideways\""});
+}
+
 TEST_CASE("rates of a link are there where they were measured") {
   Profile profile = sample();
   const json measured = to_json(profile);

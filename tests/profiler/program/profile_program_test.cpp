@@ -167,6 +167,34 @@ TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
   CHECK(json::parse(planned.out)["assumed"] == false);
 }
 
+TEST_CASE("a profile of an encoder serves plans of encodes, and these are run and recorded") {
+  const Scratch scratch;
+  json config = test::tiny_config({8});
+  config["in_channels"] = 3;
+  const std::string model = test::write_model(scratch / "model", config, 1);
+  const std::string file = scratch / "profile.json", plan = scratch / "plan.json";
+  const Words encode{"--model", model, "--direction", "encode"};
+  const Ended ended =
+      call(run_profile, joined(encode, joined({"--sizes", "16x16", "-o", file}, kWhateverElseRuns)));
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const Profile profile = read_profile(file);
+  CHECK(profile.direction == Direction::encode);
+  CHECK(profile.layers.size() == for_direction(resolve_model(model), Direction::encode).graph.ops().size());
+  const Words by_profile{"--size", "16x16", "--limit", "64MiB", "--profile", file, "-o", plan, "--json"};
+  const Ended planned = call(planner::run_plan, joined(encode, by_profile));
+  INFO(planned.err);
+  REQUIRE(planned.code == 0);
+  CHECK(json::parse(planned.out)["assumed"] == false);
+  const Ended ran = call(
+      run_profile, {"--plan", plan, "--model", model, "--random-weights", "0", "-o", scratch / "trace.json"});
+  INFO(ran.err);
+  CHECK(ran.code == 0);
+
+  require_refused(call(planner::run_plan, joined({"--model", model}, by_profile)), 2,
+                  {"profile.json: direction: measured encode, the plan is to decode"});
+}
+
 TEST_CASE("a plan is run and recorded") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
