@@ -1,5 +1,6 @@
 #include "decoder/files/write_latent.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -30,9 +31,13 @@ std::string head_of(const std::filesystem::path& file, const Array& latent) {
 
 }  // namespace
 
+std::vector<std::string> latent_output_suffixes() {
+  return {".npy", ".safetensors", ".latent"};
+}
+
 void check_latent_output(const std::filesystem::path& file) {
-  const std::string suffix = lower_case(file.extension().string());
-  if (suffix == ".npy" || suffix == ".safetensors" || suffix == ".latent") return;
+  const std::vector<std::string> known = latent_output_suffixes();
+  if (std::find(known.begin(), known.end(), lower_case(file.extension().string())) != known.end()) return;
   throw InputError("-o " + printable(file.string()) + ": expected a latent in .npy, .safetensors or .latent");
 }
 

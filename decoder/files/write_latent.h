@@ -1,12 +1,17 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "decoder/files/array.h"
 
 namespace headroom {
 
-/// Throws InputError unless write_latent() can write a file with this suffix: .npy, .safetensors or .latent.
+/// File suffixes of latents that can be written, each with its dot.
+std::vector<std::string> latent_output_suffixes();
+
+/// Throws InputError unless write_latent() can write a file with this suffix.
 void check_latent_output(const std::filesystem::path& file);
 
 /// Writes a latent whole or not at all, as fp32: .npy, .safetensors with the tensor "latent", or ComfyUI's

@@ -19,7 +19,7 @@ bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b) {
 
 Model model_of(const PlanningQuestion& question) {
   const Request& request = question.request;
-  Model model = for_frames(open_model(question.model), request.frames);
+  Model model = model_for(open_model(question.model), request);
   latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
   if (request.batch < 1)
     throw InputError("--batch: expected at least 1, found " + std::to_string(request.batch));

@@ -10,6 +10,7 @@
 #include "decoder/families/built_in_models.h"
 #include "decoder/files/output_format.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/files/write_latent.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
 
@@ -57,6 +58,11 @@ bool decodes_alpha(const QString& model) {
   }
 }
 
+/// Layers are measured for decodes.
+Direction direction_of(RunRequest::Kind kind) {
+  return kind == RunRequest::Kind::encode ? Direction::encode : Direction::decode;
+}
+
 }  // namespace
 
 std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
@@ -66,11 +72,13 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
                                     [&](const RunProblem& problem) { return problem.field == field; });
     if (first && !text.isEmpty()) found.push_back({field, text});
   };
-  const bool decode = request.kind == RunRequest::Kind::decode;
+  const bool measures = request.kind == RunRequest::Kind::measure;
 
   if (request.model.isEmpty()) report(RunField::model, tr("A folder with config.json, or a built-in name."));
   std::optional<Model> model;
-  report(RunField::model, complaint("model", [&] { model = open_model(request.model.toStdString()); }));
+  report(RunField::model, complaint("model", [&] {
+           model = for_direction(open_model(request.model.toStdString()), direction_of(request.kind));
+         }));
 
   if (request.random_weights) {
     bool is_number = false;
@@ -78,20 +86,25 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
     if (!is_number) report(RunField::seed, tr("A whole number of at least 0."));
   } else if (!request.weights.isEmpty()) {
     if (!QFileInfo::exists(request.weights)) report(RunField::weights, tr("There is no such folder."));
-  } else if (decode && model && built_in_config(model->config_file) != nullptr) {
+  } else if (!measures && model && built_in_config(model->config_file) != nullptr) {
     report(RunField::weights, tr("A built-in model has no weights of its own: a folder, or random weights."));
   }
 
-  if (decode) {
+  if (request.kind == RunRequest::Kind::decode) {
     const QString latent = file_of_latent(request.latent);
     if (!is_latent(latent)) {
       report(RunField::latent, tr("A file in .npy, .safetensors, .pt or .latent."));
     } else if (!QFileInfo(latent).isFile()) {
       report(RunField::latent, tr("There is no such file."));
     }
+  } else if (request.kind == RunRequest::Kind::encode) {
+    if (!QFileInfo::exists(file_of_latent(request.picture)))
+      report(RunField::picture, tr("There is no such file or folder."));
+  }
+  if (!measures) {
     if (request.by_plan) {
       if (request.plan.isEmpty()) {
-        report(RunField::plan, tr("No plan is open: open one, or decode within a limit."));
+        report(RunField::plan, tr("No such plan is open: open one, or give a limit."));
       } else if (!QFileInfo(request.plan).isFile()) {
         report(RunField::plan, tr("There is no such file."));
       }
@@ -107,7 +120,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   }
 
   const QFileInfo output(request.output);
-  const QStringList suffixes = decode ? decoded_suffixes() : QStringList{QStringLiteral(".json")};
+  const QStringList suffixes = output_suffixes_of(request.kind);
   if (request.output.isEmpty()) {
     report(RunField::output, tr("Where to write it: a file in one of these formats: %1.")
                                  .arg(suffixes.join(QStringLiteral(", "))));
@@ -120,29 +133,35 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   return found;
 }
 
-QStringList decoded_suffixes() {
+QStringList output_suffixes_of(RunRequest::Kind kind) {
+  if (kind == RunRequest::Kind::measure) return {QStringLiteral(".json")};
   QStringList suffixes;
-  for (const std::string& suffix : output_suffixes()) suffixes << QString::fromStdString(suffix);
+  for (const std::string& suffix :
+       kind == RunRequest::Kind::decode ? output_suffixes() : latent_output_suffixes())
+    suffixes << QString::fromStdString(suffix);
   return suffixes;
 }
 
 QString program_of(const RunRequest& request) {
-  return request.kind == RunRequest::Kind::decode ? QStringLiteral("headroom-decode")
-                                                  : QStringLiteral("headroom-profile");
+  return request.kind == RunRequest::Kind::measure ? QStringLiteral("headroom-profile")
+                                                   : QStringLiteral("headroom-decode");
 }
 
 RunFiles files_of(const RunRequest& request, const QString& folder) {
-  if (request.kind != RunRequest::Kind::decode) return {};
+  if (request.kind == RunRequest::Kind::measure) return {};
   const QFileInfo output(request.output);
   const QString stem = output.dir().filePath(output.completeBaseName());
+  if (request.kind == RunRequest::Kind::encode) return {stem + QStringLiteral(".stats.json"), {}, {}};
   return {stem + QStringLiteral(".stats.json"),
           request.record_trace ? stem + QStringLiteral(".trace.json") : QString(),
           decodes_alpha(request.model) ? QString() : QDir(folder).filePath(QStringLiteral("preview.ppm"))};
 }
 
 QStringList arguments_of(const RunRequest& request, const RunFiles& files) {
-  QStringList words{QStringLiteral("--progress"), QStringLiteral("lines"), QStringLiteral("--model"),
-                    request.model};
+  QStringList words;
+  if (request.kind == RunRequest::Kind::encode) words << QStringLiteral("encode");
+  words << QStringLiteral("--progress") << QStringLiteral("lines") << QStringLiteral("--model")
+        << request.model;
   const auto add = [&](const char* option, const QString& value) {
     if (!value.isEmpty()) words << QString::fromLatin1(option) << value;
   };
@@ -151,30 +170,31 @@ QStringList arguments_of(const RunRequest& request, const RunFiles& files) {
   } else {
     add("--weights", request.weights);
   }
-  if (request.kind == RunRequest::Kind::decode) {
-    if (request.by_plan) {
-      add("--plan", request.plan);
-    } else {
-      add("--limit", request.limit);
-      add("--device", request.device);
-    }
-    add("--latent", request.latent);
-    add("--latent-scale", request.latent_scale);
-    add("--stats", files.stats);
-    add("--trace", files.trace);
-    add("--preview", files.preview);
-    if (request.verify) words << QStringLiteral("--verify");
-  } else {
+  if (request.kind == RunRequest::Kind::measure) {
     add("--sizes", request.sizes);
     add("--device", request.device);
+  } else if (request.by_plan) {
+    add("--plan", request.plan);
+  } else {
+    add("--limit", request.limit);
+    add("--device", request.device);
   }
+  if (request.kind == RunRequest::Kind::encode) add("--picture", request.picture);
+  if (request.kind == RunRequest::Kind::decode) {
+    add("--latent", request.latent);
+    add("--latent-scale", request.latent_scale);
+    if (request.verify) words << QStringLiteral("--verify");
+  }
+  add("--stats", files.stats);
+  add("--trace", files.trace);
+  add("--preview", files.preview);
   add("--output", request.output);
   return words;
 }
 
 QStringList results_of(const RunRequest& request, const RunFiles& files) {
-  QStringList results = request.kind == RunRequest::Kind::decode ? QStringList{files.stats, files.trace}
-                                                                 : QStringList{request.output};
+  QStringList results = request.kind == RunRequest::Kind::measure ? QStringList{request.output}
+                                                                  : QStringList{files.stats, files.trace};
   results.removeAll(QString());
   return results;
 }

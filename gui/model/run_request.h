@@ -8,7 +8,19 @@
 namespace headroom::gui {
 
 /// Inputs of a run, in the order of the form.
-enum class RunField { model, weights, seed, latent, latent_scale, plan, limit, device, sizes, output };
+enum class RunField {
+  model,
+  weights,
+  seed,
+  latent,
+  latent_scale,
+  picture,
+  plan,
+  limit,
+  device,
+  sizes,
+  output
+};
 
 struct RunProblem {
   RunField field;
@@ -19,6 +31,7 @@ struct RunProblem {
 struct RunRequest {
   enum class Kind {
     decode,
+    encode,   ///< headroom-decode encode
     measure,  ///< headroom-profile at some sizes
   };
   Kind kind = Kind::decode;
@@ -28,6 +41,7 @@ struct RunRequest {
   QString seed = QStringLiteral("0");  ///< of random weights
   QString latent;
   QString latent_scale;  ///< value of --latent-scale
+  QString picture;       ///< input of an encode: a picture, a folder of frames, or an array
   bool by_plan = true;   ///< true: run a plan from a file; false: plan for a limit first
   QString plan;          ///< its file
   QString limit;
@@ -53,8 +67,8 @@ class RunCheck {
   static std::vector<RunProblem> problems(const RunRequest& request);
 };
 
-/// File suffixes that headroom-decode can write, with the dot.
-QStringList decoded_suffixes();
+/// File suffixes that this kind of run can write, with the dot.
+QStringList output_suffixes_of(RunRequest::Kind kind);
 
 /// The program's name: "headroom-decode".
 QString program_of(const RunRequest& request);

@@ -21,8 +21,8 @@ bool same_kind(const reports::DocumentPtr& a, const reports::DocumentPtr& b) {
 /// True if the plan's costs can come from this profile. A plan names only the device and the libraries.
 bool is_profile_of(const reports::DocumentPtr& profile, const Plan& plan) {
   const auto* measured = profile == nullptr ? nullptr : profile->as<profiler::Profile>();
-  return measured != nullptr && !plan.assumed && measured->device == plan.environment.device &&
-         measured->libraries == plan.environment.libraries;
+  return measured != nullptr && !plan.assumed && serves(*measured, plan.request) &&
+         measured->device == plan.environment.device && measured->libraries == plan.environment.libraries;
 }
 
 PlanningQuestion question_of(const reports::PlanDocument& document) {
@@ -34,6 +34,10 @@ PlanningQuestion question_of(const reports::PlanDocument& document) {
 }
 
 }  // namespace
+
+bool serves(const profiler::Profile& profile, const Request& request) {
+  return profile.device_kind == request.device && profile.direction == request.direction;
+}
 
 Workspace::Workspace(QObject* parent) : QObject(parent) {
   readers_.setMaxThreadCount(1);
@@ -189,7 +193,7 @@ PlanningQuestion Workspace::questionOf(const reports::DocumentPtr& document) con
 void Workspace::ask(const PlanningQuestion& question) {
   question_ = question;
   const auto* profile = question.profile == nullptr ? nullptr : question.profile->as<profiler::Profile>();
-  if (profile != nullptr && profile->device_kind != question.request.device) question_.profile = nullptr;
+  if (profile != nullptr && !serves(*profile, question.request)) question_.profile = nullptr;
   Q_EMIT questionChanged();
 }
 

@@ -23,6 +23,9 @@ struct PlanningQuestion {
   bool by_default = false;       ///< true for the initial question, which the user has not chosen
 };
 
+/// True if the profile has the request's kind of device and direction.
+bool serves(const profiler::Profile& profile, const Request& request);
+
 /// The open files, the chosen file of each kind, and the current question. A file of several ranks is
 /// followed by one document per rank, which can be viewed like any other. They open and close together. A
 /// worker thread reads files. Everything else runs in the GUI's thread.
@@ -70,7 +73,7 @@ class Workspace : public QObject {
   void choose(const headroom::reports::DocumentPtr& document);
   void showBeside(const headroom::reports::DocumentPtr& document);
   void close(const headroom::reports::DocumentPtr& document);
-  /// Makes a question the current one. Drops a profile of another kind of device.
+  /// Makes a question the current one. Drops a profile of another kind of device or another direction.
   void ask(const headroom::gui::PlanningQuestion& question);
 
  Q_SIGNALS:

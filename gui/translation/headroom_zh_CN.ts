@@ -569,6 +569,30 @@ takes %2 and %3 there</source>
         <translation>diffusers 和 ComfyUI 不切块时的解码：每一层一次处理整幅图像。Headroom 的图像与之相同，只有舍入误差。</translation>
     </message>
     <message>
+        <source>Latent position</source>
+        <translation>潜变量位置</translation>
+    </message>
+    <message>
+        <source>One place in a latent. In SDXL it stands for 8x8 pixels of the picture.</source>
+        <translation>潜变量中的一个位置。在 SDXL 中对应图像的 8x8 个像素。</translation>
+    </message>
+    <message>
+        <source>Moments</source>
+        <translation>矩</translation>
+    </message>
+    <message>
+        <source>The output of an encoder: a mean and a spread for each value of the latent. The mean is also called the mode.</source>
+        <translation>编码器的输出：潜变量每个数值的均值和离散程度。均值也称为众数（mode）。</translation>
+    </message>
+    <message>
+        <source>PSNR</source>
+        <translation>PSNR</translation>
+    </message>
+    <message>
+        <source>How close two pictures are, in dB. A higher value is closer.</source>
+        <translation>两幅图像的接近程度，单位为 dB。数值越高越接近。</translation>
+    </message>
+    <message>
         <source>dtype</source>
         <translation>dtype</translation>
     </message>
@@ -585,12 +609,28 @@ takes %2 and %3 there</source>
         <translation>用整幅图像上的均值和标准差对各组通道进行平移和缩放的层。</translation>
     </message>
     <message>
+        <source>Statistics</source>
+        <translation>统计量</translation>
+    </message>
+    <message>
+        <source>The mean and variance of each group of channels that a GroupNorm needs.</source>
+        <translation>GroupNorm 所需的各组通道的均值和方差。</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>方案</translation>
     </message>
     <message>
         <source>The way in which one decode runs under a limit: its passes, its tiles, and the tensors that it keeps and where. A plan also states the predicted peak and time.</source>
         <translation>一次解码在上限之下的运行方式：分哪些遍，怎样切块，保留哪些张量、放在何处。方案还给出预测的峰值和时间。</translation>
+    </message>
+    <message>
+        <source>Remedy</source>
+        <translation>补救办法</translation>
+    </message>
+    <message>
+        <source>A change with which a decode fits a limit, such as 16 bits or a scratch file.</source>
+        <translation>使解码能放进上限的改动，例如使用 16 位或暂存文件。</translation>
     </message>
     <message>
         <source>Barrier</source>
@@ -689,12 +729,36 @@ takes %2 and %3 there</source>
         <translation>存放保留张量的地方：设备、主机内存或暂存文件。</translation>
     </message>
     <message>
+        <source>Scratch file</source>
+        <translation>暂存文件</translation>
+    </message>
+    <message>
+        <source>A file on a disk for kept tensors. Only decodes on the CPU use it.</source>
+        <translation>磁盘上存放保留张量的文件，仅供 CPU 上的解码使用。</translation>
+    </message>
+    <message>
         <source>Host memory, pinned</source>
         <translation>主机内存、锁页</translation>
     </message>
     <message>
         <source>The main memory beside a GPU. A GPU copies faster from pinned memory, which the system never moves to a disk.</source>
         <translation>GPU 之外的主内存。锁页内存不会被系统移到磁盘，GPU 与其之间的复制更快。</translation>
+    </message>
+    <message>
+        <source>Packed weights</source>
+        <translation>打包的权重</translation>
+    </message>
+    <message>
+        <source>The decoder&apos;s weights in the order and dtype in which Headroom computes with them. They are a copy of the VAE&apos;s weights.</source>
+        <translation>按 Headroom 计算所用的顺序和 dtype 排列的解码器权重，是 VAE 权重的副本。</translation>
+    </message>
+    <message>
+        <source>Pool, reservation</source>
+        <translation>内存池、预留区</translation>
+    </message>
+    <message>
+        <source>The memory for a decode&apos;s weights, tensors and workspace. A decode on a GPU reserves all of it before it begins. On the CPU the pool takes memory when needed and refuses to exceed the limit.</source>
+        <translation>用于解码的权重、张量和工作区的内存。GPU 上的解码在开始之前全部预留。在 CPU 上，内存池按需取用，并拒绝超出上限。</translation>
     </message>
     <message>
         <source>Workspace</source>
@@ -721,6 +785,14 @@ takes %2 and %3 there</source>
         <translation>解码期间进程占用的主内存的增长，由 Linux 统计。</translation>
     </message>
     <message>
+        <source>Control group</source>
+        <translation>控制组</translation>
+    </message>
+    <message>
+        <source>A limit that Linux sets for the memory of a container, service or batch job.</source>
+        <translation>Linux 为容器、服务或批处理作业设定的内存限制。</translation>
+    </message>
+    <message>
         <source>Gaps, slack</source>
         <translation>空隙、空闲预留</translation>
     </message>
@@ -743,6 +815,14 @@ takes %2 and %3 there</source>
     <message>
         <source>The rest of the GPU&apos;s memory that the driver counts: the CUDA context, the kernels&apos; code, the driver&apos;s own buffers.</source>
         <translation>除上述之外驱动统计的 GPU 内存：CUDA 上下文、核函数代码、驱动自身的缓冲区。</translation>
+    </message>
+    <message>
+        <source>Compute capability</source>
+        <translation>计算能力</translation>
+    </message>
+    <message>
+        <source>NVIDIA&apos;s version number for the abilities of a GPU, such as 8.0 for an A100, 8.6 for an RTX 3090 and 9.0 for an H100.</source>
+        <translation>NVIDIA 表示 GPU 能力的版本号，例如 A100 为 8.0，RTX 3090 为 8.6，H100 为 9.0。</translation>
     </message>
     <message>
         <source>Live set</source>
@@ -807,6 +887,14 @@ takes %2 and %3 there</source>
     <message>
         <source>The measured times of layers on this machine. A latency table gives the time of one kind of call for any tile.</source>
         <translation>各层在本机上测得的时间。时延表给出某类调用在任意切块下的时间。</translation>
+    </message>
+    <message>
+        <source>Trace</source>
+        <translation>跟踪</translation>
+    </message>
+    <message>
+        <source>A file with the allocations, passes and steps of one decode, and their times.</source>
+        <translation>记录一次解码的各次分配、各遍、各步骤及其时间的文件。</translation>
     </message>
     <message>
         <source>GiB, MiB, KiB</source>
@@ -1342,16 +1430,32 @@ takes %2 and %3 there</source>
         <translation>模型(&amp;M)</translation>
     </message>
     <message>
-        <source>The decoder: a built-in name, or a folder in diffusers&apos; layout with config.json. Weights are not needed to plan.</source>
-        <translation>解码器：内置名称，或 diffusers 布局、含 config.json 的文件夹。规划不需要权重。</translation>
+        <source>The VAE: a built-in name, or a folder in diffusers&apos; layout with config.json. Planning needs no weights.</source>
+        <translation>VAE：内置名称，或 diffusers 布局、含 config.json 的文件夹。规划不需要权重。</translation>
+    </message>
+    <message>
+        <source>Dir&amp;ection</source>
+        <translation>方向(&amp;E)</translation>
+    </message>
+    <message>
+        <source>decode: latent to picture</source>
+        <translation>解码：潜变量到图像</translation>
+    </message>
+    <message>
+        <source>encode: picture to latent</source>
+        <translation>编码：图像到潜变量</translation>
+    </message>
+    <message>
+        <source>A decode makes a picture or clip from a latent. An encode makes the latent of a picture or clip.</source>
+        <translation>解码由潜变量生成图像或视频。编码生成图像或视频的潜变量。</translation>
     </message>
     <message>
         <source>Si&amp;ze in pixels</source>
         <translation>像素尺寸(&amp;Z)</translation>
     </message>
     <message>
-        <source>Width × height of the decoded picture, multiples of what the decoder upsamples by.</source>
-        <translation>解码图像的宽 × 高，须为解码器放大倍数的整数倍。</translation>
+        <source>Width × height of the picture, multiples of the factor between latent and picture.</source>
+        <translation>图像的宽 × 高，须为潜变量与图像之间倍数的整数倍。</translation>
     </message>
     <message>
         <source>Width in pixels</source>
@@ -1505,8 +1609,12 @@ takes %2 and %3 there</source>
         <translation>没有这个文件。</translation>
     </message>
     <message>
-        <source>No plan is open: open one, or decode within a limit.</source>
-        <translation>没有打开的方案：请打开一个，或按上限解码。</translation>
+        <source>No such plan is open: open one, or give a limit.</source>
+        <translation>没有打开这样的方案：请打开一个，或给出上限。</translation>
+    </message>
+    <message>
+        <source>There is no such file or folder.</source>
+        <translation>没有这样的文件或文件夹。</translation>
     </message>
     <message>
         <source>A file in one of these formats: %1.</source>
@@ -1636,8 +1744,8 @@ takes %2 and %3 there</source>
         <translation>上限(&amp;L)</translation>
     </message>
     <message>
-        <source>The most device memory that the decode may take at any moment, weights included. auto: what is free.</source>
-        <translation>解码在任一时刻至多可占用的设备内存，包括权重。auto：可用的内存。</translation>
+        <source>The most device memory that the run may take at any moment, weights included. auto: what is free.</source>
+        <translation>运行在任一时刻至多可占用的设备内存，包括权重。auto：可用的内存。</translation>
     </message>
     <message>
         <source>Si&amp;zes</source>
@@ -1656,8 +1764,40 @@ takes %2 and %3 there</source>
         <translation>输出</translation>
     </message>
     <message>
-        <source>The picture or clip (%1); the profile (.json). Statistics and trace of a decode stand beside it and are named after it.</source>
-        <translation>图像或视频（%1）；剖析（.json）。解码的统计和跟踪放在旁边并以其命名。</translation>
+        <source>The picture or clip (%1), the latent (%2), or the profile (.json). Statistics and trace stand beside it and are named after it.</source>
+        <translation>图像或视频（%1）、潜变量（%2）或剖析（.json）。统计和跟踪放在旁边并以其命名。</translation>
+    </message>
+    <message>
+        <source>Encode a picture</source>
+        <translation>编码图像</translation>
+    </message>
+    <message>
+        <source>Runs headroom-decode encode: the picture becomes a latent inside the limit.</source>
+        <translation>运行 headroom-decode encode：在上限之内由图像得到潜变量。</translation>
+    </message>
+    <message>
+        <source>photo.png, frames/, pixels.npy</source>
+        <translation>photo.png、frames/、pixels.npy</translation>
+    </message>
+    <message>
+        <source>Pict&amp;ure</source>
+        <translation>图像(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Picture</source>
+        <translation>图像</translation>
+    </message>
+    <message>
+        <source>A picture (.png, .jpg, .webp), a folder with the frames of a clip, or floats from -1 to 1 in .npy or .safetensors.</source>
+        <translation>图像（.png、.jpg、.webp）、含视频各帧的文件夹，或 .npy、.safetensors 中 -1 到 1 的浮点数。</translation>
+    </message>
+    <message>
+        <source>Pictures and arrays (*.png *.jpg *.jpeg *.webp *.npy *.safetensors)</source>
+        <translation>图像和数组 (*.png *.jpg *.jpeg *.webp *.npy *.safetensors)</translation>
+    </message>
+    <message>
+        <source>Latents (%1)</source>
+        <translation>潜变量 (%1)</translation>
     </message>
     <message>
         <source>Record a &amp;trace</source>
@@ -1676,8 +1816,8 @@ takes %2 and %3 there</source>
         <translation>图像和视频 (%1)</translation>
     </message>
     <message>
-        <source>Profiles (*.json)</source>
-        <translation>剖析 (*.json)</translation>
+        <source>Profiles (%1)</source>
+        <translation>剖析 (%1)</translation>
     </message>
     <message>
         <source>none: the decoder&apos;s own input</source>

@@ -29,11 +29,18 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
        tr("The peak that you allow for one decode. A decode stops before it would cross the limit.")},
       {tr("Untiled"), tr("The decode as diffusers and ComfyUI run it without tiling: each layer over the "
                          "whole picture at once. Headroom's picture equals this one up to rounding.")},
+      {tr("Latent position"), tr("One place in a latent. In SDXL it stands for 8x8 pixels of the picture.")},
+      {tr("Moments"),
+       tr("The output of an encoder: a mean and a spread for each value of the latent. The mean "
+          "is also called the mode.")},
+      {tr("PSNR"), tr("How close two pictures are, in dB. A higher value is closer.")},
       {tr("dtype"), tr("The type of stored numbers: fp32 has 32 bits, bf16 and fp16 have 16 bits.")},
       {tr("GroupNorm"), tr("A layer that shifts and scales groups of channels by their mean and deviation "
                            "over the whole picture.")},
+      {tr("Statistics"), tr("The mean and variance of each group of channels that a GroupNorm needs.")},
       {tr("Plan"), tr("The way in which one decode runs under a limit: its passes, its tiles, and the "
                       "tensors that it keeps and where. A plan also states the predicted peak and time.")},
+      {tr("Remedy"), tr("A change with which a decode fits a limit, such as 16 bits or a scratch file.")},
       {tr("Barrier"),
        tr("An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, "
           "the keys and values of attention. Between two barriers a tile gives exactly the untiled values.")},
@@ -55,20 +62,33 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
           "scratch file. Passes recompute all other tensors when they need them.")},
       {tr("Block"), tr("Some rows of a kept tensor. The decoder allocates and frees blocks one by one.")},
       {tr("Memory tier"), tr("A place for kept tensors: the device, host memory or a scratch file.")},
+      {tr("Scratch file"), tr("A file on a disk for kept tensors. Only decodes on the CPU use it.")},
       {tr("Host memory, pinned"), tr("The main memory beside a GPU. A GPU copies faster from pinned memory, "
                                      "which the system never moves to a disk.")},
+      {tr("Packed weights"),
+       tr("The decoder's weights in the order and dtype in which Headroom computes with them. "
+          "They are a copy of the VAE's weights.")},
+      {tr("Pool, reservation"),
+       tr("The memory for a decode's weights, tensors and workspace. A decode on a GPU reserves "
+          "all of it before it begins. On the CPU the pool takes memory when needed and refuses "
+          "to exceed the limit.")},
       {tr("Workspace"), tr("Memory that a step takes while it runs, besides its inputs and outputs.")},
       {tr("Other process memory, reserve"),
        tr("Memory that the process takes outside of the decode's own allocations: stacks, compiled kernels, "
           "small objects. A plan reserves bytes for it.")},
       {tr("Resident growth"),
        tr("The main memory by which the process grew during the decode, as Linux counts it.")},
+      {tr("Control group"),
+       tr("A limit that Linux sets for the memory of a container, service or batch job.")},
       {tr("Gaps, slack"), tr("Bytes of a GPU's reservation that nothing uses at the moment. Gaps are those "
                              "that a plan leaves between its allocations.")},
       {tr("Libraries"),
        tr("Bytes that libraries take from the GPU's driver themselves. Only the driver sees them.")},
       {tr("Context and modules"), tr("The rest of the GPU's memory that the driver counts: the CUDA context, "
                                      "the kernels' code, the driver's own buffers.")},
+      {tr("Compute capability"),
+       tr("NVIDIA's version number for the abilities of a GPU, such as 8.0 for an A100, 8.6 for "
+          "an RTX 3090 and 9.0 for an H100.")},
       {tr("Live set"), tr("Everything that is on the device at one moment.")},
       {tr("Micro-batch"), tr("The pictures of a batch that go through all passes together.")},
       {tr("Rank"),
@@ -84,6 +104,7 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
           "Times on another machine can be off by a factor of 2 to 3.")},
       {tr("Profile, latency table"), tr("The measured times of layers on this machine. A latency table gives "
                                         "the time of one kind of call for any tile.")},
+      {tr("Trace"), tr("A file with the allocations, passes and steps of one decode, and their times.")},
       {tr("GiB, MiB, KiB"), tr("1024 MiB, 1024 KiB, 1024 bytes.")},
   };
 }

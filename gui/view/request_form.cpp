@@ -66,6 +66,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   rows_->setRowWrapPolicy(QFormLayout::WrapAllRows);
   rows_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   buildModel();
+  buildDirection();
   buildSize();
   buildDevice();
   buildStorage();
@@ -101,9 +102,23 @@ void RequestForm::buildModel() {
   QWidget* editor = withFolderButton(model_, tr("Folder of a model"),
                                      [this](const QString& folder) { model_->setCurrentText(folder); });
   addRow(tr("&Model"), editor, "--model",
-         tr("The decoder: a built-in name, or a folder in diffusers' layout with config.json. Weights are "
-            "not needed "
-            "to plan."));
+         tr("The VAE: a built-in name, or a folder in diffusers' layout with config.json. Planning needs no "
+            "weights."));
+}
+
+void RequestForm::buildDirection() {
+  direction_ = new QComboBox(this);
+  direction_->setObjectName("direction");
+  direction_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  direction_->addItem(tr("decode: latent to picture"), static_cast<int>(Direction::decode));
+  direction_->addItem(tr("encode: picture to latent"), static_cast<int>(Direction::encode));
+  connect(direction_, &QComboBox::currentIndexChanged, this, [this] {
+    listProfiles();
+    changed(kChosen);
+  });
+  addRow(
+      tr("Dir&ection"), direction_, "--direction",
+      tr("A decode makes a picture or clip from a latent. An encode makes the latent of a picture or clip."));
 }
 
 void RequestForm::buildSize() {
@@ -121,7 +136,7 @@ void RequestForm::buildSize() {
   row->addWidget(height_, 1);
   editor->setFocusProxy(width_);
   addRow(tr("Si&ze in pixels"), editor, "--size",
-         tr("Width × height of the decoded picture, multiples of what the decoder upsamples by."));
+         tr("Width × height of the picture, multiples of the factor between latent and picture."));
   width_->setAccessibleName(tr("Width in pixels"));
   height_->setAccessibleName(tr("Height in pixels"));
   frames_ = number(1 << 20, "frames");
@@ -264,6 +279,10 @@ DeviceKind RequestForm::device() const {
   return static_cast<DeviceKind>(device_->currentData().toInt());
 }
 
+Direction RequestForm::direction() const {
+  return static_cast<Direction>(direction_->currentData().toInt());
+}
+
 void RequestForm::showDevice() {
   const bool gpu = device() == DeviceKind::cuda;
   rows_->setRowVisible(notes_.at("--host-limit")->parentWidget(), gpu);
@@ -274,8 +293,9 @@ void RequestForm::showDevice() {
 
 void RequestForm::showQuestion() {
   const QSignalBlocker blockers[] = {
-      QSignalBlocker(model_), QSignalBlocker(width_),   QSignalBlocker(height_), QSignalBlocker(frames_),
-      QSignalBlocker(batch_), QSignalBlocker(weights_), QSignalBlocker(dtype_),  QSignalBlocker(device_)};
+      QSignalBlocker(model_),  QSignalBlocker(width_),  QSignalBlocker(height_),
+      QSignalBlocker(frames_), QSignalBlocker(batch_),  QSignalBlocker(weights_),
+      QSignalBlocker(dtype_),  QSignalBlocker(device_), QSignalBlocker(direction_)};
   shown_ = workspace_.question();
   const Request& request = shown_.request;
   const QString model = QString::fromStdString(shown_.model);
@@ -294,6 +314,7 @@ void RequestForm::showQuestion() {
     if (kWeights[i] == shown_.options.weights) weights_->setCurrentIndex(i);
   }
   device_->setCurrentIndex(device_->findData(static_cast<int>(request.device)));
+  direction_->setCurrentIndex(direction_->findData(static_cast<int>(request.direction)));
   show_bytes(*host_limit_, shown_.options.host_limit_bytes);
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
@@ -312,7 +333,7 @@ void RequestForm::listProfiles() {
   profile_->addItem(assumedFor(device()));
   const auto add = [this](const reports::DocumentPtr& document) {
     const auto* profile = document == nullptr ? nullptr : document->as<profiler::Profile>();
-    if (profile == nullptr || profile->device_kind != device()) return;
+    if (profile == nullptr || profile->device_kind != device() || profile->direction != direction()) return;
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
@@ -364,11 +385,13 @@ std::optional<PlanningQuestion> RequestForm::read() {
   request.frames = frames_->value();
   request.batch = batch_->value();
   request.device = device();
+  set_direction(request, direction());
   request.dtype = parse_dtype(dtype_->currentText().toStdString());
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
   question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
   attempt("--model", [&] {
-    const Model model = for_frames(open_model(question.model), request.frames);
+    Model model = open_model(question.model);
+    attempt("--direction", [&] { model = model_for(model, request); });
     attempt("--size",
             [&] { latent_extent(model, request.width_pixels, request.height_pixels, request.frames); });
     if (decoding_dtype(model, request.dtype) != request.dtype) {

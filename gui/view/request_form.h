@@ -37,6 +37,7 @@ class RequestForm : public QWidget {
 
  private:
   void buildModel();
+  void buildDirection();
   void buildSize();
   void buildDevice();
   void buildStorage();
@@ -50,7 +51,8 @@ class RequestForm : public QWidget {
   void apply();
   void showQuestion();
   DeviceKind device() const;
-  /// Shows the places for kept tensors that the device has, and the profiles of such devices.
+  Direction direction() const;
+  /// Shows the places for kept tensors that the device has, and the profiles that serve the choice.
   void showDevice();
   void listProfiles();
   /// Parses the fields. Returns nothing if a field has an error.
@@ -63,7 +65,7 @@ class RequestForm : public QWidget {
 
   Workspace& workspace_;
   QFormLayout* rows_;
-  QComboBox *model_, *device_, *dtype_, *weights_, *profile_;
+  QComboBox *model_, *direction_, *device_, *dtype_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
   std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option

@@ -45,6 +45,7 @@ RunForm::RunForm(Workspace& workspace, QWidget* parent)
   buildModel();
   buildWeights();
   buildLatent();
+  buildPicture();
   buildMemory();
   buildOutput();
   connect(&workspace_, &Workspace::documentsChanged, this, &RunForm::listPlans);
@@ -68,18 +69,25 @@ void RunForm::buildKind() {
   decode_ = new QRadioButton(tr("Decode a late&nt"), this);
   decode_->setObjectName("decode");
   decode_->setToolTip(tr("Runs headroom-decode: the latent becomes a picture inside the limit."));
+  encode_ = new QRadioButton(tr("Encode a picture"), this);
+  encode_->setObjectName("encode");
+  encode_->setToolTip(tr("Runs headroom-decode encode: the picture becomes a latent inside the limit."));
   measure_ = new QRadioButton(tr("Measure the la&yers"), this);
   measure_->setObjectName("measure");
   measure_->setToolTip(tr(
       "Runs headroom-profile: what each layer of the decoder costs on this machine, in bytes and time. Plans "
       "made with this profile predict this machine's times."));
   auto* kinds = new QButtonGroup(this);
-  kinds->addButton(decode_);
-  kinds->addButton(measure_);
+  for (QRadioButton* button : {decode_, encode_, measure_}) {
+    kinds->addButton(button);
+    rows_->addRow(button);
+  }
   decode_->setChecked(true);
-  rows_->addRow(decode_);
-  rows_->addRow(measure_);
-  connect(decode_, &QRadioButton::toggled, this, &RunForm::showKind);
+  connect(kinds, &QButtonGroup::buttonToggled, this, [this](QAbstractButton*, bool checked) {
+    if (!checked) return;
+    listPlans();
+    showKind();
+  });
 }
 
 void RunForm::buildModel() {
@@ -128,6 +136,14 @@ void RunForm::buildLatent() {
             "picture is wrong. The option --latent-scale of headroom-decode."));
 }
 
+void RunForm::buildPicture() {
+  picture_ = line("picture", tr("photo.png, frames/, pixels.npy"));
+  addRow(
+      tr("Pict&ure"), withButton(picture_, tr("Picture"), &RunForm::choosePicture), RunField::picture,
+      tr("A picture (.png, .jpg, .webp), a folder with the frames of a clip, or floats from -1 to 1 in .npy "
+         "or .safetensors."));
+}
+
 void RunForm::buildMemory() {
   memory_heading_ = heading(tr("Memory"));
   by_plan_ = new QRadioButton(tr("By a &plan that is open"), this);
@@ -153,7 +169,7 @@ void RunForm::buildMemory() {
          tr("The plans that are open. The pages Frontier and Plan make some."));
   rows_->addRow(by_limit_);
   addRow(tr("&Limit"), limit_, RunField::limit,
-         tr("The most device memory that the decode may take at any moment, weights included. auto: what is "
+         tr("The most device memory that the run may take at any moment, weights included. auto: what is "
             "free."));
   device_ = new QComboBox(this);
   device_->setObjectName("device");
@@ -171,9 +187,10 @@ void RunForm::buildMemory() {
 void RunForm::buildOutput() {
   output_ = line("output", {});
   addRow(tr("&Output"), withButton(output_, tr("Output"), &RunForm::chooseOutput), RunField::output,
-         tr("The picture or clip (%1); the profile (.json). Statistics and trace of a decode stand beside it "
-            "and are named after it.")
-             .arg(decoded_suffixes().join(QStringLiteral(", "))));
+         tr("The picture or clip (%1), the latent (%2), or the profile (.json). Statistics and trace stand "
+            "beside it and are named after it.")
+             .arg(output_suffixes_of(RunRequest::Kind::decode).join(QStringLiteral(", ")),
+                  output_suffixes_of(RunRequest::Kind::encode).join(QStringLiteral(", "))));
   trace_ = new QCheckBox(tr("Record a &trace"), this);
   trace_->setObjectName("trace");
   trace_->setChecked(true);
@@ -232,29 +249,41 @@ QString RunForm::chooseLatent(const QString& caption) {
   return QFileDialog::getOpenFileName(this, caption, {}, tr("Latents (*.npy *.safetensors *.pt *.latent)"));
 }
 
+QString RunForm::choosePicture(const QString& caption) {
+  return QFileDialog::getOpenFileName(
+      this, caption, {}, tr("Pictures and arrays (*.png *.jpg *.jpeg *.webp *.npy *.safetensors)"));
+}
+
 QString RunForm::chooseOutput(const QString& caption) {
-  const QString pictures = QStringLiteral("*") + decoded_suffixes().join(QStringLiteral(" *"));
-  return QFileDialog::getSaveFileName(
-      this, caption, output_->text(),
-      decode_->isChecked() ? tr("Pictures and clips (%1)").arg(pictures) : tr("Profiles (*.json)"));
+  const QString files = QStringLiteral("*") + output_suffixes_of(kind()).join(QStringLiteral(" *"));
+  const QString name = kind() == RunRequest::Kind::decode   ? tr("Pictures and clips (%1)")
+                       : kind() == RunRequest::Kind::encode ? tr("Latents (%1)")
+                                                            : tr("Profiles (%1)");
+  return QFileDialog::getSaveFileName(this, caption, output_->text(), name.arg(files));
+}
+
+RunRequest::Kind RunForm::kind() const {
+  if (encode_->isChecked()) return RunRequest::Kind::encode;
+  return decode_->isChecked() ? RunRequest::Kind::decode : RunRequest::Kind::measure;
 }
 
 void RunForm::showKind() {
-  const bool decodes = decode_->isChecked();
+  const bool decodes = decode_->isChecked(), runs = !measure_->isChecked();
   const auto show = [&](RunField field, bool visible) { rows_->setRowVisible(cells_.at(field), visible); };
   show(RunField::weights, !random_->isChecked());
   show(RunField::seed, random_->isChecked());
   show(RunField::latent, decodes);
   show(RunField::latent_scale, decodes);
-  rows_->setRowVisible(memory_heading_, decodes);
-  rows_->setRowVisible(by_plan_, decodes);
-  rows_->setRowVisible(by_limit_, decodes);
+  show(RunField::picture, encode_->isChecked());
+  rows_->setRowVisible(memory_heading_, runs);
+  rows_->setRowVisible(by_plan_, runs);
+  rows_->setRowVisible(by_limit_, runs);
   rows_->setRowVisible(trace_, decodes);
   rows_->setRowVisible(verify_, decodes);
-  show(RunField::plan, decodes && by_plan_->isChecked());
-  show(RunField::limit, decodes && by_limit_->isChecked());
-  show(RunField::device, !decodes || by_limit_->isChecked());
-  show(RunField::sizes, !decodes);
+  show(RunField::plan, runs && by_plan_->isChecked());
+  show(RunField::limit, runs && by_limit_->isChecked());
+  show(RunField::device, !runs || by_limit_->isChecked());
+  show(RunField::sizes, !runs);
   for (const auto& [field, note] : notes_) note->say({});
 }
 
@@ -264,8 +293,10 @@ void RunForm::listPlans() {
   plans_.clear();
   plan_->clear();
   for (const reports::DocumentPtr& document : workspace_.documents()) {
+    const auto* plan = document->as<reports::PlanDocument>();
     // One rank's plan cannot run by itself.
-    if (document->as<reports::PlanDocument>() == nullptr || document->rank) continue;
+    if (plan == nullptr || document->rank) continue;
+    if (encode_->isChecked() != (plan->plan.request.direction == Direction::encode)) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
     plan_->setItemData(plan_->count() - 1, plain_tooltip(QString::fromStdString(reports::summary(*document))),
@@ -280,6 +311,11 @@ void RunForm::listPlans() {
 }
 
 void RunForm::showQuestion() {
+  const Direction direction = workspace_.question().request.direction;
+  if (direction != direction_shown_) {
+    direction_shown_ = direction;
+    if (!measure_->isChecked()) (direction == Direction::encode ? encode_ : decode_)->setChecked(true);
+  }
   const DeviceKind device = workspace_.question().request.device;
   if (device != device_shown_) {
     device_shown_ = device;
@@ -293,12 +329,13 @@ void RunForm::showQuestion() {
 
 RunRequest RunForm::request() const {
   RunRequest request;
-  request.kind = decode_->isChecked() ? RunRequest::Kind::decode : RunRequest::Kind::measure;
+  request.kind = kind();
   request.model = model_->currentText().trimmed();
   request.random_weights = random_->isChecked();
   request.weights = weights_->text().trimmed();
   request.seed = seed_->text().trimmed();
   request.latent = latent_->text().trimmed();
+  request.picture = picture_->text().trimmed();
   request.latent_scale = latent_scale_->currentData().toString();
   request.by_plan = by_plan_->isChecked();
   const auto plan = static_cast<size_t>(plan_->currentIndex());

@@ -40,6 +40,7 @@ class RunForm : public QWidget {
   void buildModel();
   void buildWeights();
   void buildLatent();
+  void buildPicture();
   void buildMemory();
   void buildOutput();
   QLineEdit* line(const char* name, const QString& example);
@@ -48,24 +49,27 @@ class RunForm : public QWidget {
                       QString (RunForm::*choose)(const QString& caption));
   QString chooseFolder(const QString& caption);
   QString chooseLatent(const QString& caption);
+  QString choosePicture(const QString& caption);
   QString chooseOutput(const QString& caption);
+  RunRequest::Kind kind() const;
   void showKind();
   void listPlans();
   void showQuestion();
 
   Workspace& workspace_;
   QFormLayout* rows_;
-  QRadioButton *decode_, *measure_, *by_plan_, *by_limit_;
+  QRadioButton *decode_, *encode_, *measure_, *by_plan_, *by_limit_;
   QComboBox *model_, *plan_, *latent_scale_, *device_;
   QCheckBox *random_, *trace_, *verify_;
   QLabel* memory_heading_;
-  QLineEdit *weights_, *seed_, *latent_, *limit_, *sizes_, *output_;
+  QLineEdit *weights_, *seed_, *latent_, *picture_, *limit_, *sizes_, *output_;
   std::map<RunField, InputNote*> notes_;
   std::map<RunField, QWidget*> cells_;       ///< rows of the layout
   std::map<RunField, QWidget*> editors_;     ///< widgets that take the focus
   std::vector<reports::DocumentPtr> plans_;  ///< parallel to the entries of plan_
   QString model_shown_;  ///< model of the last question; the user may have typed another one since
-  std::optional<DeviceKind> device_shown_;  ///< device of the last question, likewise
+  std::optional<DeviceKind> device_shown_;         ///< device of the last question, likewise
+  Direction direction_shown_ = Direction::decode;  ///< direction of the last question, likewise
 };
 
 }  // namespace headroom::gui

@@ -243,10 +243,10 @@ void RunPage::stateChanged(ChildRun::State state) {
   const QStringList results = done ? results_of(request_, files_) : QStringList();
   report_->setText(run_.report() + written(results));
   report_->show();
-  const bool decoded = request_.kind == RunRequest::Kind::decode;
-  look_->setText(decoded ? tr("Show where the memory went") : tr("Show the layers"));
+  const bool measured = request_.kind == RunRequest::Kind::measure;
+  look_->setText(measured ? tr("Show the layers") : tr("Show where the memory went"));
   look_->setVisible(done);
-  open_->setVisible(done && decoded);
+  open_->setVisible(done && request_.kind == RunRequest::Kind::decode);
   // The report already contains a failure's last message.
   if (messages_->blockCount() <= 1 && !done) messages_->hide();
   if (done) Q_EMIT message(run_.report());
@@ -264,7 +264,7 @@ QString RunPage::written(const QStringList& files) const {
 
 QString RunPage::pageOfResults() const {
   if (request_.kind == RunRequest::Kind::measure) return QStringLiteral("layers");
-  return request_.record_trace ? QStringLiteral("timeline") : QStringLiteral("plan");
+  return files_.trace.isEmpty() ? QStringLiteral("plan") : QStringLiteral("timeline");
 }
 
 void RunPage::refresh() {

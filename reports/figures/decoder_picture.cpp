@@ -272,8 +272,9 @@ DecoderPicture decoder_picture(const PlanDocument& document, const RunStats* run
 }
 
 std::string label_of(const DecoderPicture& picture, const DrawnNode& node, const Graph& graph) {
-  if (node.tensor == graph.input()) return "latent";
-  if (node.kind == DrawnKind::write && node.tensor == graph.output()) return "picture";
+  if (node.tensor == graph.input()) return graph.encodes() ? "picture" : "latent";
+  if (node.kind == DrawnKind::write && node.tensor == graph.output())
+    return graph.encodes() ? "latent" : "picture";
   std::string shown =
       short_name(node.kind == DrawnKind::operation ? graph.op(node.op).name : graph.tensor(node.tensor).name);
   const std::string stage = picture.passes[node.pass].stage + ".";

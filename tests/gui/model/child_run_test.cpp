@@ -326,6 +326,21 @@ TEST_CASE("run request: what stands in the way is said field by field") {
   CHECK(measuring([](RunRequest& r) { r.sizes = "256"; }) == Fields{RunField::sizes});
   CHECK(measuring([](RunRequest& r) { r.sizes = "257x256"; }) == Fields{RunField::sizes});
   CHECK(measuring([](RunRequest& r) { r.output = "o.png"; }) == Fields{RunField::output});
+
+  const auto encoding = [&](const auto& change) {
+    return with([&](RunRequest& r) {
+      r.kind = RunRequest::Kind::encode;
+      r.latent.clear();
+      r.picture = file("l.safetensors") + ":key";
+      r.output = file("out.latent");
+      change(r);
+    });
+  };
+  CHECK(encoding([](RunRequest&) {}).empty());
+  CHECK(encoding([](RunRequest& r) { r.picture = "nowhere.png"; }) == Fields{RunField::picture});
+  CHECK(encoding([](RunRequest& r) { r.model = "ltx-video"; }) == Fields{RunField::model});
+  CHECK(encoding([](RunRequest& r) { r.plan.clear(); }) == Fields{RunField::plan});
+  CHECK(encoding([&](RunRequest& r) { r.output = file("out.png"); }) == Fields{RunField::output});
 }
 
 TEST_CASE("run request: words and files of the run") {
@@ -354,6 +369,14 @@ TEST_CASE("run request: words and files of the run") {
   request.model = "qwen-image-2.1";  // whose pictures have alpha, which a preview has not
   CHECK(files_of(request, "/tmp/x").preview.isEmpty());
   request.model = "m";
+  request.kind = RunRequest::Kind::encode;
+  request.picture = "p.png";
+  request.output = "/f/latent.npy";
+  CHECK(program_of(request) == "headroom-decode");
+  CHECK(arguments_of(request, files_of(request, "/tmp/x")).join(' ') ==
+        "encode --progress lines --model m --random-weights 0 --limit 1GiB --picture p.png --stats "
+        "/f/latent.stats.json --output /f/latent.npy");
+  CHECK(results_of(request, files_of(request, "/tmp/x")) == QStringList{"/f/latent.stats.json"});
   request.kind = RunRequest::Kind::measure;
   request.sizes = "8x8";
   request.output = "/f/profile.json";

@@ -124,6 +124,26 @@ TEST_CASE("frontier page: plans are for the chosen device, with the fields that 
   CHECK_THAT(shown.child<QLabel>("time").text().toStdString(), Catch::EndsWith("H100 GPU"));
 }
 
+TEST_CASE("frontier page: plans are for the chosen direction") {
+  ShownFrontier shown(0);
+  auto& direction = shown.child<QComboBox>("direction");
+  auto& costs = shown.child<QComboBox>("profile");
+  shown.open({sample_files().file("profile.json")});
+  CHECK(costs.count() == 2);
+  direction.setCurrentIndex(1);
+  const auto encodes = [&] { return shown.workspace.question().request.direction == Direction::encode; };
+  wait_until([&] { return encodes() && !shown.page.busy(); });
+  CHECK(shown.child<RequestForm>().valid());
+  CHECK(costs.count() == 1);  // the profile is of decodes
+  CHECK(shown.plan().request.direction == Direction::encode);
+  CHECK(shown.plan().request.picture_dtype == Dtype::fp32);  // the latent is in memory until it is whole
+  CHECK(validate(shown.plan(), for_direction(sample_files().plan().model, Direction::encode)).empty());
+  direction.setCurrentIndex(0);
+  wait_until([&] { return !encodes() && !shown.page.busy(); });
+  CHECK(costs.count() == 2);
+  CHECK(validate(shown.plan(), sample_files().plan().model).empty());
+}
+
 TEST_CASE("frontier page: the handle moves the limit, and the plan is that of the limit") {
   ShownFrontier shown(sample_files().plan().plan.limit_bytes);
   auto& chart = shown.child<ChartView>("frontier-chart");

@@ -348,8 +348,16 @@ TEST_CASE("run page: only fields of what is run are there") {
   CHECK_FALSE(visible("limit"));
   CHECK(visible("weights"));
   CHECK_FALSE(visible("seed"));
+  ready.find<QRadioButton>("encode")->setChecked(true);
+  CHECK(visible("picture"));
+  CHECK(visible("by-plan"));
+  for (const char* of_decodes : {"latent", "latent-scale", "sizes", "trace", "verify"}) {
+    CAPTURE(of_decodes);
+    CHECK_FALSE(visible(of_decodes));
+  }
   ready.find<QRadioButton>("measure")->setChecked(true);
   CHECK(visible("sizes"));
+  CHECK_FALSE(visible("picture"));
   CHECK_FALSE(visible("latent"));
   CHECK_FALSE(visible("plan"));
   CHECK_FALSE(visible("by-plan"));
@@ -436,7 +444,7 @@ TEST_CASE("run page: the plan that is chosen in the workspace is run") {
               .code == 0);
   ready.find<QRadioButton>("by-plan")->setChecked(true);
   ready.click("start");
-  CHECK_THAT(ready.note("plan").toStdString(), Catch::Contains("No plan is open"));
+  CHECK_THAT(ready.note("plan").toStdString(), Catch::Contains("No such plan is open"));
   QSignalSpy opened(&ready.workspace, &Workspace::opened);
   ready.workspace.open({QString::fromStdString(plan_file)});
   REQUIRE(wait_until([&] { return opened.size() == 1; }));
@@ -478,6 +486,28 @@ TEST_CASE("run page: a real decode, cancelled and done") {
     CHECK(failed.isEmpty());
     CHECK(ready.workspace.chosen<RunStats>() != nullptr);
     CHECK(ready.workspace.chosen<RecordedTrace>() != nullptr);
+  }
+  SECTION("encoded by the plan of the question") {
+    const std::string plan = ready.scratch / "plan.json";
+    REQUIRE(call(planner::run_plan, {"--model", kModel, "--direction", "encode", "--size", "96x64", "--limit",
+                                     "64MiB", "-o", plan})
+                .code == 0);
+    ready.workspace.open({QString::fromStdString(plan)});
+    REQUIRE(wait_until([&] { return opened.size() == 1; }));
+    CHECK(ready.find<QRadioButton>("encode")->isChecked());  // follows the question
+    CHECK(ready.find<QComboBox>("plan")->count() == 1);
+    ready.find<QRadioButton>("by-plan")->setChecked(true);
+    QImage(96, 64, QImage::Format_RGB32).save(ready.file("in.png"));
+    ready.find<QLineEdit>("picture")->setText(ready.file("in.png"));
+    ready.find<QLineEdit>("output")->setText(ready.file("latent.npy"));
+    ready.run_to_end();
+    INFO(ready.report());
+    REQUIRE(ready.page.run().state() == State::done);
+    CHECK(std::filesystem::exists(ready.scratch / "latent.npy"));
+    REQUIRE(wait_until([&] { return opened.size() + failed.size() == 2; }));
+    CHECK(ready.workspace.chosen<RunStats>() != nullptr);
+    ready.find<QRadioButton>("decode")->setChecked(true);
+    CHECK(ready.find<QComboBox>("plan")->count() == 0);  // the open plan is not one of a decode
   }
 }
 
