@@ -40,7 +40,7 @@ def prompt_of(workflow: dict, known: dict) -> dict:
         for name, (kind, *options) in {**accepted.get("required", {}), **accepted.get("optional", {})}.items():
             if name not in linked and (isinstance(kind, list) or kind in ("INT", "FLOAT", "STRING", "BOOLEAN", "COMBO")):
                 inputs[name] = values.pop(0)
-                if options and options[0].get("control_after_generate"):
+                if options and (options[0].get("control_after_generate") or options[0].get("image_upload")):  # has a second widget
                     values.pop(0)
         if values:
             raise AssertionError(f"{node['type']}: more values than widgets: {values}")
@@ -89,9 +89,11 @@ class Server(unittest.TestCase):
 
     @classmethod
     def write_files(cls):
-        """Random weights of Stable Diffusion's VAE in their original names, and a latent as SaveLatent writes it."""
+        """Random weights of Stable Diffusion's VAE in their original names, a latent as SaveLatent writes it, and a picture."""
         import comfyui_stand_in
+        import numpy
         from comfyui_families_test import FAMILIES, fill, random_latent
+        from PIL import Image
         from safetensors.torch import save_file
 
         comfyui_stand_in.install()
@@ -99,9 +101,11 @@ class Server(unittest.TestCase):
 
         with torch.no_grad():
             vae = comfy.sd.VAE(sd=FAMILIES["Stable Diffusion"][0])
-            fill(vae.first_stage_model)
-        state = {name: tensor.half() for name, tensor in vae.first_stage_model.state_dict().items() if not name.startswith("encoder.")}
+            fill(vae.first_stage_model, encoder=True)
+        state = {name: tensor.half().contiguous() for name, tensor in vae.first_stage_model.state_dict().items()}
         save_file(state, cls.base / "models/vae/vae.safetensors")
+        pixels = numpy.random.default_rng(0).integers(0, 256, (100, 132, 3), dtype=numpy.uint8)  # no latent has this height and width
+        Image.fromarray(pixels).save(cls.base / "input/example.png")
         latent = {"latent_tensor": random_latent(1, 4, 24, 20), "latent_format_version_0": torch.tensor([])}
         save_file(latent, cls.base / "input/headroom_example.latent")
 
@@ -144,8 +148,28 @@ class Server(unittest.TestCase):
         self.assertGreater(float(theirs.float().std()), 10)
         self.assertLessEqual(int((ours - theirs).abs().max()), 1)
 
+    def test_an_example_workflow_gives_the_latent_of_comfyuis_own_node(self):
+        from safetensors.torch import load_file
+
+        prompt = prompt_of(json.loads((PACK / "example_workflows/encode_picture.json").read_text()), self.known)
+        folder = self.base / "output/latents"
+        texts = [found["text"][0] for found in self.run_prompt(prompt).values() if "text" in found]
+        self.assertRegex(texts[0], r"on cpu, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\); cropped from 132×100 to 128×96 pixels")
+        (first,) = folder.iterdir()
+        ours = load_file(first)["latent_tensor"]
+        first.unlink()
+        for node in prompt.values():
+            if node["class_type"] == "HeadroomVAEEncode":
+                node["class_type"], node["inputs"] = "VAEEncode", {name: node["inputs"][name] for name in ("pixels", "vae")}
+        self.run_prompt({number: node for number, node in prompt.items() if node["class_type"] != "PreviewAny"})
+        (second,) = folder.iterdir()
+        theirs = load_file(second)["latent_tensor"]
+        self.assertEqual(ours.shape, (1, 4, 12, 16))
+        self.assertGreater(float(theirs.float().std()), 0.01)
+        self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+
     def test_the_page_finds_nodes_help_and_workflows(self):
-        for node in ("HeadroomVAEDecode", "HeadroomVAEMemory"):
+        for node in ("HeadroomVAEDecode", "HeadroomVAEEncode", "HeadroomVAEMemory"):
             self.assertEqual(self.known[node]["python_module"], "custom_nodes.headroom")
             self.assertIn(b"(Headroom)", self.get(f"/extensions/headroom/docs/{node}.md"))
         templates = json.loads(self.get("/workflow_templates"))["headroom"]
