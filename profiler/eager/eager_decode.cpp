@@ -26,7 +26,8 @@ class Walk {
     found_.weights_bytes = parameter_elements(graph_) * setting_.element_bytes;
     found_.layers.resize(graph_.ops().size());
     held_["weights"] = found_.weights_bytes;
-    held_["latent"] = bytes_of(graph_.tensor(graph_.input()), latent_, setting_.items, request.dtype);
+    held_[graph_.encodes() ? "picture" : "latent"] =
+        bytes_of(graph_.tensor(graph_.input()), latent_, setting_.items, request.dtype);
   }
 
   EagerDecode run() {
@@ -180,7 +181,8 @@ class Walk {
 
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request) {
   const EagerNetwork network = family_of(model.class_name).eager_network;
-  if (network == EagerNetwork::none || model.graph.encodes()) return std::nullopt;
+  if (network == EagerNetwork::none) return std::nullopt;
+  if (model.graph.encodes() && network != EagerNetwork::kl) return std::nullopt;
   return Walk(model, request, network).run();
 }
 

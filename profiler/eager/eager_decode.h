@@ -42,9 +42,10 @@ struct EagerDecode {
   std::vector<EagerLayer> layers;      ///< indexed by operation
 };
 
-/// Predicts the memory of an untiled decode of this request by diffusers. Returns nothing if the model's
-/// family has no EagerNetwork. On the CPU, oneDNN runs the convolutions and copies inputs that are not
-/// channels-last. On a GPU, cuDNN's workspace is not counted. `model` must be built for the request's frames.
+/// Predicts the memory of an untiled decode or encode of this request by diffusers. Returns nothing if the
+/// model's family has no EagerNetwork, or for an encoder another one than `kl`. On the CPU, oneDNN runs the
+/// convolutions and copies inputs that are not channels-last. On a GPU, cuDNN's workspace is not counted.
+/// `model` must be built for the request's direction and frames.
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request);
 
 }  // namespace headroom::profiler

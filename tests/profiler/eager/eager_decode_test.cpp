@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
+#include <tuple>
 
 #include "decoder/families/load_model.h"
 #include "profiler/eager/layer_memory.h"
@@ -49,6 +50,21 @@ TEST_CASE("eager: the peak is that which LibTorch's allocator had") {
   if (*measured.layer != '\0')
     CHECK(for_frames(resolve_model(measured.model), measured.frames).graph.op(found.peak_layer).name ==
           measured.layer);
+}
+
+TEST_CASE("eager: an encode's peak is the memory by which diffusers' process grew") {
+  // reports/bench/bench_encode.py --model sdxl, weights included, to the MiB.
+  const std::tuple<int64_t, int64_t, int64_t> measured[] = {{512, 512, 774}, {768, 512, 1094}};
+  const Model model = for_frames(for_direction(resolve_model("sdxl"), Direction::encode), 1);
+  for (const auto& [width, height, mebibytes] : measured) {
+    CAPTURE(width);
+    Request request;
+    request.width_pixels = width;
+    request.height_pixels = height;
+    set_direction(request, Direction::encode);
+    CHECK(double(eager_decode(model, request).value().peak_bytes) ==
+          Approx(double(mebibytes) * 1024 * 1024).epsilon(0.002));
+  }
 }
 
 TEST_CASE("eager: what is held at the peak adds up to it, and no layer has more") {
