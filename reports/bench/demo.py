@@ -5,9 +5,8 @@
     python reports/bench/demo.py --views          # also files for headroom-gui, and a report; needs `make build`
     python reports/bench/demo.py --update-docs    # and small copies in docs/pictures/, and the files of `make tour`
 
-Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling, at the tile size whose
-peak is nearest to Headroom's), side-by-side.png (the three), difference.png (both errors, amplified alike), table.md,
-plan.json, stats.json and trace.json. With --views also plan-tighter.json, profile.json, frontier.json and report.html.
+Writes untiled.png (diffusers), picture.png (Headroom), blended.png (diffusers' enable_tiling), side-by-side.png (the
+three), difference.png (both errors, amplified alike), table.md, plan.json, stats.json and trace.json. With --views also plan-tighter.json, profile.json, frontier.json and report.html.
 Exits with 1 if Headroom's error exceeds 1e-4 of the reference's magnitude, or its resident growth the limit + 32 MiB.
 """
 
@@ -25,7 +24,7 @@ from PIL import Image, ImageDraw, ImageFont
 import measure
 from measure import EXACT, MIB, ROOT, Run, decibels, mib
 
-TILES = (16, 24, 32, 48, 64, 96)
+TILE = 64  # latent positions a side: 512 pixels, diffusers' own choice for this model
 LIMIT_STEP = 16 * MIB
 PROFILED_SIZES = "256x256,512x384,768x768"
 DECODE_FILES = ("plan.json", "stats.json", "trace.json")
@@ -72,21 +71,6 @@ def decode_ours(args: argparse.Namespace, plan: Path, scratch: Path) -> Run:
     values = measure.headroom_decode(args.model, plan, args.latent, scratch / "ours.npy", args.random_weights, args.threads,
                                      extra=["--trace", str(args.output / "trace.json")])
     return {**picture, **{key: max(picture[key], values[key]) for key in ("peak_bytes", "rss_growth_bytes")}}
-
-
-def nearest_tiles(args: argparse.Namespace, target_bytes: int, scratch: Path) -> tuple[int, Run]:
-    """The diffusers tile size whose peak is nearest to Headroom's, by bisection: larger tiles take more memory."""
-    runs: dict[int, Run] = {}
-    low, high = 0, len(args.tiles)
-    while low < high:
-        middle = (low + high) // 2
-        tile = args.tiles[middle]
-        runs[tile] = measure.diffusers_decode(args.model, args.latent, scratch / f"tiled-{tile}.npy", args.random_weights,
-                                              args.threads, "tiled", tile)
-        measure.note(f"diffusers tiled, {tile}: peak {mib(runs[tile]['peak_bytes'])}, {runs[tile]['seconds']:.1f} s")
-        low, high = (middle + 1, high) if runs[tile]["peak_bytes"] < target_bytes else (low, middle)
-    best = min(runs, key=lambda tile: abs(math.log(runs[tile]["peak_bytes"] / target_bytes)))
-    return best, runs[best]
 
 
 def program(name: str, *words: str) -> None:
@@ -212,9 +196,7 @@ def main() -> int:
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--latent", type=Path, default=data / "latents" / "portrait_1024x1024.safetensors", help="one latent")
     parser.add_argument("--limit", type=measure.parse_bytes, help="default: about a quarter of the untiled peak")
-    parser.add_argument("--tiles", type=lambda text: sorted(map(int, text.split(","))), default=TILES,
-                        help="tile sizes of diffusers to choose from, latent positions a side, default: "
-                        + ",".join(map(str, TILES)))
+    parser.add_argument("--tile", type=int, default=TILE, help="latent positions a side of diffusers' tiles, default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--profile", help="plan by this profile; by assumed costs without")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "demo", help="the folder to write to, default: demo")
@@ -240,7 +222,8 @@ def main() -> int:
         measure.note(f"plan: limit {mib(plan['limit_bytes'])}, predicted peak {mib(plan['predicted_peak_bytes'])}")
         ours = decode_ours(args, args.output / "plan.json", scratch)
         measure.note(f"Headroom: peak {mib(ours['peak_bytes'])}, {ours['seconds']:.1f} s")
-        tile, tiled = nearest_tiles(args, ours["rss_growth_bytes"], scratch)
+        tiled = measure.diffusers_decode(args.model, args.latent, scratch / "tiled.npy", args.random_weights, args.threads, "tiled", args.tile)
+        measure.note(f"diffusers tiled: peak {mib(tiled['peak_bytes'])}, {tiled['seconds']:.1f} s")
         if args.views:
             views(args, size, plan["limit_bytes"])
         if args.update_docs:
@@ -251,14 +234,14 @@ def main() -> int:
         decodes = {
             "untiled": Decode("diffusers, untiled", untiled, load_picture(scratch / "untiled.npy")),
             "ours": Decode("Headroom", ours, load_picture(scratch / "ours.npy")),
-            "blended": Decode(f"diffusers, blended tiles of {tile}", tiled, load_picture(scratch / f"tiled-{tile}.npy")),
+            "blended": Decode(f"diffusers, blended tiles of {args.tile}", tiled, load_picture(scratch / "tiled.npy")),
         }
     reference, exact = decodes["untiled"].values, decodes["ours"].values
     errors = {"tiled": measure.compare(decodes["blended"].values, reference), "ours": measure.compare(exact, reference)}
     write_pictures(args, decodes)
 
     title = f"Headroom's demo: {size[0]}×{size[1]}, fp32, {args.threads} threads"
-    shown = table(untiled, tiled, tile, ours, errors)
+    shown = table(untiled, tiled, args.tile, ours, errors)
     page = measure.markdown_header(title, header) + shown + (
         "\nPeaks include the weights; the measured peak of diffusers is its resident growth. Times are of the decode with its\n"
         "weights in place, for Headroom with the PNG written. Errors are in the decoder's own range, -1 to 1.\n")

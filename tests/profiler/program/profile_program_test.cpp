@@ -174,8 +174,9 @@ TEST_CASE("a profile of an encoder serves plans of encodes, and these are run an
   const std::string model = test::write_model(scratch / "model", config, 1);
   const std::string file = scratch / "profile.json", plan = scratch / "plan.json";
   const Words encode{"--model", model, "--direction", "encode"};
-  const Ended ended =
-      call(run_profile, joined(encode, joined({"--sizes", "16x16", "-o", file}, kWhateverElseRuns)));
+  const Ended ended = call(
+      run_profile,
+      joined(encode, joined({"--random-weights", "0", "--sizes", "16x16", "-o", file}, kWhateverElseRuns)));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const Profile profile = read_profile(file);
