@@ -18,7 +18,7 @@ struct KnownOption {
   const char* value = nullptr;  ///< kind of value that --help shows; null: a flag, or CLI11's own name
 };
 
-constexpr const char* kWhat = "Decoder and latent";
+constexpr const char* kWhat = "Model and input";
 constexpr const char* kMemory = "Memory and device";
 constexpr const char* kSearch = "Costs and search";
 constexpr const char* kOutput = "Output";

@@ -18,18 +18,21 @@ std::string commands_help(const std::vector<Command>& commands) {
   return text;
 }
 
-std::string command_of(const std::vector<std::string>& args, const std::vector<Command>& commands) {
+std::string command_of(const std::vector<std::string>& args, const std::vector<Command>& commands,
+                       const std::string& without_command) {
   if (args.empty() || args.front().empty() || args.front().starts_with("-")) return "";
   std::vector<std::string> names;
   names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name);
   const std::string& word = args.front();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;
+  const std::string unknown = "unknown command '" + printable(word) + "'; ";
   const std::string meant = nearest(word, names);
+  if (!meant.empty()) throw InputError(unknown + "did you mean " + meant + "?");
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw InputError("unknown command '" + printable(word) + "'; " +
-                   (meant.empty() ? "the commands are " + all : "did you mean " + meant + "?"));
+  throw InputError(unknown + (names.size() > 1 ? "the commands are " : "the only command is ") + all +
+                   (without_command.empty() ? "" : ". " + without_command));
 }
 
 }  // namespace headroom

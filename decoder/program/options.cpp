@@ -31,17 +31,19 @@ constexpr const char* kExitCodes =
 void add_plan_options(CLI::App& app, DecodeOptions& options) {
   app.add_option(
       "--limit", options.limit,
-      "most memory, weights included: 2GiB, 512MiB, or auto for what is free; plans the decode now");
-  app.add_option("--plan", options.plan_file, "instead of --limit: a plan file from headroom-plan");
+      "most memory, weights included: 2GiB, 512MiB, or auto for the free memory; plans the decode now");
+  app.add_option("--plan", options.plan_file,
+                 "instead of --limit: a plan file from headroom-plan. One of --limit, --plan and --queue is "
+                 "required");
   app.add_option("--queue", options.queue_file,
                  "instead of --limit: a queue from headroom-plan queue; runs all its decodes");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; cpu by default, with --plan and --queue the plan's own");
   app.add_option("--scratch", options.scratch,
-                 "folder on a disk, for kept tensors that the plan puts there; the plan's own by default");
+                 "folder on a disk for the scratch file of kept tensors; by default the plan's folder");
   app.add_option("--scratch-limit", options.scratch_limit,
-                 "most bytes in that folder, such as 20GiB; the plan's own by default");
+                 "most bytes of the scratch file, such as 20GiB; by default the plan's");
   app.add_option("--profile", options.profile_file,
                  "with --limit: plan with this machine's profile, from headroom-profile");
   app.add_flag("--other-environment", options.other_environment,
@@ -162,6 +164,9 @@ void refuse_given(const std::vector<Given>& options, const std::string& why) {
 }
 
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out) {
+  command_of(args, {kEncode},
+             "Without a command it decodes: headroom-decode --limit 2GiB --model vae/ --latent latent.npy -o "
+             "picture.png. To run a queue: headroom-decode --queue queue.json --model vae/");
   DecodeOptions options;
   CLI::App app(kSummary + commands_help({kEncode}) + kExitCodes, "headroom-decode");
   std::string frame_rate;

@@ -22,6 +22,7 @@ def main() -> None:
     pipe = diffusers.StableDiffusionXLPipeline.from_pretrained(
         "stabilityai/stable-diffusion-xl-base-1.0", torch_dtype=torch.float16, variant="fp16"
     )
+    pipe.vae.to(torch.bfloat16)  # a VAE in fp16 decodes in fp32, because its config has force_upcast
     if torch.cuda.is_available():
         pipe.enable_model_cpu_offload()
 

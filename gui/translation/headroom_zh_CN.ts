@@ -1780,8 +1780,8 @@ takes %2 and %3 there</source>
         <translation>photo.png、frames/、pixels.npy</translation>
     </message>
     <message>
-        <source>Pict&amp;ure</source>
-        <translation>图像(&amp;U)</translation>
+        <source>Picture &amp;file</source>
+        <translation>图像文件(&amp;F)</translation>
     </message>
     <message>
         <source>Picture</source>

@@ -15,13 +15,15 @@ namespace {
 class Glossary {
   Q_DECLARE_TR_FUNCTIONS(headroom::gui::Glossary)
  public:
-  static std::vector<std::pair<QString, QString>> words();
+  using Words = std::vector<std::pair<QString, QString>>;
+  /// Words and explanations, ordered so that later words build on earlier ones.
+  static Words words_of_plans();
+  static Words words_of_memory_and_time();
   static QString about();
   static void show(QWidget* parent, const QString& title, const QString& html, const QSize& size);
 };
 
-/// Words and explanations, ordered so that later words build on earlier ones.
-std::vector<std::pair<QString, QString>> Glossary::words() {
+Glossary::Words Glossary::words_of_plans() {
   return {
       {tr("Peak"), tr("The largest number of bytes in use at one time: weights, kept tensors, tiles, "
                       "workspace and other memory of the process.")},
@@ -65,6 +67,11 @@ std::vector<std::pair<QString, QString>> Glossary::words() {
       {tr("Scratch file"), tr("A file on a disk for kept tensors. Only decodes on the CPU use it.")},
       {tr("Host memory, pinned"), tr("The main memory beside a GPU. A GPU copies faster from pinned memory, "
                                      "which the system never moves to a disk.")},
+  };
+}
+
+Glossary::Words Glossary::words_of_memory_and_time() {
+  return {
       {tr("Packed weights"),
        tr("The decoder's weights in the order and dtype in which Headroom computes with them. "
           "They are a copy of the VAE's weights.")},
@@ -147,8 +154,10 @@ QString Glossary::about() {
 
 void show_glossary(QWidget* parent) {
   QString html;
-  for (const auto& [word, meaning] : Glossary::words())
-    html += QStringLiteral("<p><b>%1</b><br>%2</p>").arg(word.toHtmlEscaped(), meaning.toHtmlEscaped());
+  for (const Glossary::Words& words : {Glossary::words_of_plans(), Glossary::words_of_memory_and_time()}) {
+    for (const auto& [word, meaning] : words)
+      html += QStringLiteral("<p><b>%1</b><br>%2</p>").arg(word.toHtmlEscaped(), meaning.toHtmlEscaped());
+  }
   Glossary::show(parent, Glossary::tr("What the words mean"), html, {560, 620});
 }
 

@@ -139,7 +139,7 @@ void RunForm::buildLatent() {
 void RunForm::buildPicture() {
   picture_ = line("picture", tr("photo.png, frames/, pixels.npy"));
   addRow(
-      tr("Pict&ure"), withButton(picture_, tr("Picture"), &RunForm::choosePicture), RunField::picture,
+      tr("Picture &file"), withButton(picture_, tr("Picture"), &RunForm::choosePicture), RunField::picture,
       tr("A picture (.png, .jpg, .webp), a folder with the frames of a clip, or floats from -1 to 1 in .npy "
          "or .safetensors."));
 }

@@ -57,12 +57,12 @@ Request RequestOptions::request(const Model& resolved) const {
   latent_extent(resolved, width, height, frames);
   const bool built_in = built_in_config(resolved.config_file) != nullptr;
   Request request{built_in ? resolved.config_file : model,  // "SDXL" as "sdxl"
-          width,
-          height,
-          frames,
-          batch,
-          decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
-          parse_device(device)};
+                  width,
+                  height,
+                  frames,
+                  batch,
+                  decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
+                  parse_device(device)};
   set_direction(request, direction_of(resolved.graph));
   return request;
 }

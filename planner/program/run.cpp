@@ -34,7 +34,10 @@ std::vector<Command> plan_commands() {
 
 int run_plan(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   return guarded("headroom-plan", out, err, [&] {
-    const std::string asked = command_of(args, plan_commands());
+    const std::string asked =
+        command_of(args, plan_commands(),
+                   "Without a command it makes a plan: headroom-plan --model sdxl --size 1024x1024 --limit "
+                   "2GiB -o plan.json");
     for (const PlanCommand& command : kPlanCommands) {
       if (asked == command.name) return command.run({args.begin() + 1, args.end()}, out, err);
     }

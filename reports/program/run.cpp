@@ -19,19 +19,12 @@ namespace headroom::reports {
 namespace {
 
 constexpr const char* kDescription =
-    "Set out what Headroom's files say: what fits, what decided the peak, by how much a run differed from "
-    "its "
-    "plan.\n"
-    "Files are plans, statistics, traces, profiles, recorded decodes and frontiers, in "
-    "any number; statistics and traces are "
-    "set "
-    "beside\n"
-    "the plan that they belong to, and several files of one kind are compared. Memory snapshots of PyTorch "
-    "(.pickle)\n"
-    "are shown with what held the peak, and what Headroom would need for that decoder and size: guessed "
-    "where the recording leaves little doubt, else of --model "
-    "and "
-    "--size.\n\n"
+    "Write a report on Headroom's files: the peak and its cause, predicted and measured values, remedies.\n"
+    "The files are plans, statistics, traces, profiles, recordings and frontiers, in any number. The\n"
+    "report shows statistics and traces beside their plan, and compares several files of one kind. For\n"
+    "a memory snapshot of PyTorch (.pickle) it shows the tensors at the peak and the memory that\n"
+    "Headroom would need. It guesses the decoder and the size from the snapshot. If it cannot, pass\n"
+    "--model and --size.\n\n"
     "Examples:\n"
     "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
     "  headroom-report fast.json small.json -o comparison.md\n"
@@ -55,30 +48,36 @@ struct Arguments {
 bool parse(const std::vector<std::string>& args, std::ostream& out, Arguments& asked) {
   CLI::App app(kDescription, "headroom-report");
   app.add_option("files", asked.files,
-                 "plan, stats, trace, profile, eager and frontier files; memory snapshots of PyTorch")
+                 "plan, stats, trace, profile, recording and frontier files; memory snapshots of PyTorch "
+                 "(.pickle)")
       ->required();
   app.add_option("-o,--output", asked.output,
                  "the report: .html, one page with charts; .md, the same without charts, also for -; .csv, "
                  "all tables as one");
   app.add_option(
       "--model", asked.model,
-      "the plans' model, if it is not found under the name in the plan; for PyTorch's files the decoder to "
-      "compare with");
-  app.add_option("--size", asked.size, "for PyTorch's files: the picture size, WIDTHxHEIGHT");
-  app.add_option("--frames", asked.frames, "for PyTorch's files: frames of a clip")
+      "the model's folder, if the name in the plan does not lead to it; for a PyTorch snapshot: the decoder "
+      "to compare with");
+  app.add_option("--size", asked.size, "for a PyTorch snapshot: the picture size, WIDTHxHEIGHT");
+  app.add_option("--frames", asked.frames, "for a PyTorch snapshot: frames of a clip")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  app.add_option("--batch", asked.batch, "for PyTorch's files: pictures in the latent")
+  app.add_option("--batch", asked.batch, "for a PyTorch snapshot: pictures in the latent")
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--dtype", asked.dtype, kDtypeHelp);
-  app.add_option("--device", asked.device, "for PyTorch's files: cpu, or cuda for a GPU's memory");
+  app.add_option("--device", asked.device, "for a PyTorch snapshot: cpu, or cuda for a GPU's memory");
   app.add_option(
       "--recorded-device", asked.recorded_device,
-      "for PyTorch's files: the device to show, such as cuda:1; all by default. The comparison with Headroom "
-      "takes the device that ran out of memory, or else the one with the largest peak");
-  app.add_option("--limit", asked.limit, "another limit to draw (2GiB, 512MiB)");
+      "for a PyTorch snapshot: the device to show, such as cuda:1; all by default. The comparison with "
+      "Headroom takes the device that ran out of memory, or else the one with the largest peak");
+  app.add_option("--limit", asked.limit,
+                 "limit for the charts and for what fits it, such as 8GiB; by default the plan's, or the "
+                 "memory that a snapshot's device had");
   app.add_option("--title", asked.title, "the report's title");
   app.add_flag("--json", asked.json, "print sentences and tables as JSON on standard output");
-  app.add_flag("--quick", asked.quick, "skip planning: no smallest limits, no other resolutions");
+  app.add_flag(
+      "--quick", asked.quick,
+      "faster: leave out what needs the planner's search, such as smallest limits, remedies and other "
+      "picture sizes");
   add_progress_options(app, asked.progress);
   if (!parse_arguments(app, args, out)) return false;
   for (const char* option : {"--size", "--frames", "--batch", "--dtype", "--device", "--recorded-device"}) {

@@ -105,7 +105,7 @@ class Wheels(unittest.TestCase):
         for wheel in cls.wheels:
             with zipfile.ZipFile(wheel) as archive:
                 module = "headroom_vae/headroom-cuda-lent.so"
-                cls.gpu_answer = "loaded" if module in archive.namelist() else "this build decodes on the CPU"
+                cls.gpu_answer = "loaded" if module in archive.namelist() else "Headroom was built for the CPU only"
                 for source in SOURCES.glob("*.py"):
                     name = f"headroom_vae/{source.name}"
                     if name not in archive.namelist() or archive.read(name) != source.read_bytes():

@@ -6,8 +6,9 @@ except ModuleNotFoundError as missing:
     if missing.name != "headroom_vae":
         raise
     raise ImportError(
-        "Headroom's nodes need the package headroom-vae, which is not on PyPI. Build it in a clone of Headroom (make venv wheel). Then run, with "
-        "ComfyUI's Python: python -m pip install --no-index --find-links CLONE/dist headroom-vae") from None
+        "Headroom's nodes need the package headroom-vae, which is not on PyPI. Build it in a clone of Headroom: make venv wheel (on Debian 12; the "
+        "pack's README.md has a command for other systems). Then run, with ComfyUI's Python: python -m pip install --no-index --find-links "
+        "CLONE/dist headroom-vae") from None
 
 from .nodes import NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS
 

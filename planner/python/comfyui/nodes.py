@@ -58,7 +58,10 @@ def _decoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
     """The decoder of a VAE. It keeps packed weights as long as ComfyUI keeps the module."""
     module = _module_of(vae)
     if module not in _decoders:
-        known = recognise(module)
+        try:
+            known = recognise(module)
+        except headroom_vae.Unsupported as why:
+            raise headroom_vae.Unsupported(f"{why}. Use ComfyUI's own nodes for this VAE") from None
         _decoders[module] = known, ModuleDecoder(module, known.model, known.rules)
     return _decoders[module]
 
@@ -67,7 +70,7 @@ def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
     """The encoder of a VAE. Of decoder and encoder, only the one that ran last keeps packed weights. Raises Unsupported."""
     known, decoder = _decoder_of(vae)
     if known.encoder is None:
-        raise headroom_vae.Unsupported(f"{known.why_no_encoder}. VAE Encode (Headroom) does not encode with this VAE; use ComfyUI's VAE Encode")
+        raise headroom_vae.Unsupported(f"{known.why_no_encoder}. Use ComfyUI's VAE Encode for this VAE")
     require_latent_channels(vae, known.model)
     module = decoder.module
     if module not in _encoders:
@@ -75,32 +78,66 @@ def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
     return known, _encoders[module]
 
 
+REMEDIES = {
+    "dtype=bf16": "start ComfyUI with --bf16-vae",
+    "scratch=DIR": "set scratch to a folder on a disk",
+    "a scratch folder with more room": "set scratch to a folder with more room",
+}
+"""How a user of a node carries out the remedies of DoesNotFit. Nodes have no other ones."""
+
+
 @contextlib.contextmanager
-def _smallest_limit_in_gib() -> Iterator[None]:
-    """Adds the smallest limit to DoesNotFit, as the node's input takes it."""
+def _node_advice(node: str, frames: int, limit_gib: float) -> Iterator[None]:
+    """Words DoesNotFit as a user of the node needs it: the limit to set, remedies, and then the planner's message."""
     try:
         yield
     except headroom_vae.DoesNotFit as refused:
-        refused.args = (f"{refused}. The smallest limit_gib is {gib_of_bytes(refused.smallest_limit_bytes):g}", *refused.args[1:])
+        what = "clip" if frames > 1 else "picture"
+        refused.args = (f"{node}: {_advice(refused, what, limit_gib)}", *refused.args[1:])
         raise
 
 
-def _limit_input(what: str, tooltip: str) -> tuple[str, dict]:
-    return "FLOAT", {"default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001, "tooltip": f"GiB that the {what} may take: {tooltip}"}
+def _advice(refused: headroom_vae.DoesNotFit, what: str, limit_gib: float) -> str:
+    if not refused.smallest_limit_bytes:  # other programs hold the GPU's memory
+        return str(refused)
+    least = gib_of_bytes(refused.smallest_limit_bytes)
+    text = f"this {what} needs {least:g} GiB, and less is free. Close other programs"
+    if limit_gib > 0:
+        text = f"this {what} needs more than limit_gib {limit_gib:g}. Set limit_gib to {least:g} or more"
+    for remedy in refused.remedies:
+        needed = None if remedy["fits"] else gib_of_bytes(remedy["smallest_limit_bytes"])
+        if remedy["change"] in REMEDIES and (needed is None or needed < least):
+            text += f". Or {REMEDIES[remedy['change']]}" + ("" if needed is None else f": then {needed:g} GiB suffice")
+    before, separator, cause = str(refused).replace("limit='auto'", "limit_gib 0").partition(". Pass ")
+    in_python = ("with ", "there was no time")  # remedies as Python's arguments
+    details = "; ".join(part for part in before.split("; ") if not part.startswith(in_python))
+    return f"{text}. Details: {details}{separator}{cause}"
 
 
-def _scratch_input(when: str) -> tuple[str, dict]:
-    tooltip = "folder on a disk for tensors that do not fit. In ComfyUI's temp folder or one of HEADROOM_COMFYUI_SCRATCH. Empty: none."
-    return "STRING", {"default": "", "tooltip": f"{when} {tooltip}"}
+def _limit_input(work: str, result: str) -> tuple[str, dict]:
+    tooltip = (
+        f"Most memory of the {work} in GiB: VRAM on a GPU, RAM on the CPU. Counts the packed weights, tensors and {result}. Does not count "
+        f"loaded models. 0: the free memory. ComfyUI unloads models only if the {work} needs their memory, or would be over 10 % slower without it."
+    )
+    return "FLOAT", {"default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001, "tooltip": tooltip}
 
 
-def _device_of(vae: Any, direction: str) -> str:
+def _scratch_input() -> tuple[str, dict]:
+    tooltip = (
+        "Only if ComfyUI runs the VAE on the CPU (--cpu-vae): a folder for a file with tensors that do not fit limit_gib. It must be in ComfyUI's "
+        "temp folder, or in a folder that the environment variable HEADROOM_COMFYUI_SCRATCH names. Empty: no file."
+    )
+    return "STRING", {"default": "", "tooltip": tooltip}
+
+
+def _device_of(vae: Any) -> str:
     """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom does not run on it."""
     device = str(getattr(vae, "device", "cpu"))
-    try:
-        require_device(device)
-    except headroom_vae.Unsupported as why:
-        raise headroom_vae.Unsupported(f"{why}. To {direction} on the CPU, start ComfyUI with --cpu-vae") from None
+    index = device.partition(":")[2]
+    if index not in ("", "0"):
+        raise headroom_vae.Unsupported(
+            f"{device}: Headroom uses the first GPU, cuda:0. Start ComfyUI with CUDA_VISIBLE_DEVICES={index} in its environment, or with --cpu-vae")
+    require_device(device, "start ComfyUI with --cpu-vae")
     return device
 
 
@@ -131,14 +168,14 @@ class HeadroomVAEDecode:
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:
-        limit = _limit_input("decode", "VRAM on a GPU, RAM on the CPU. Counts weights, tensors and picture, not loaded models. 0: all that is free.")
+        limit = _limit_input("decode", "the finished picture or clip, which lies in RAM")
         return {
             "required": {
                 "samples": ("LATENT", {"tooltip": "The latent to decode."}),
                 "vae": ("VAE", {"tooltip": "The VAE whose decoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input("CPU only: a")},
+            "optional": {"scratch": _scratch_input()},
         }
 
     def decode(self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
@@ -149,14 +186,14 @@ class HeadroomVAEDecode:
         model = known.model
         require_picture(model)
         z = decoder_input(latent_of(samples, model), known, decoder.module)
-        device = _device_of(vae, "decode")
+        device = _device_of(vae)
         require_limit_of_machine(limit, device)
         size, shape = picture_of(model, list(z.shape))
         if device != "cpu":
             _make_room(vae, decoder, size, limit, folder)
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
         progress = NodeProgress(vae, picture)
-        with _smallest_limit_in_gib():
+        with _node_advice("VAE Decode (Headroom)", size[1], limit_gib):
             decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture)
         remark = f"; {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
@@ -175,25 +212,26 @@ class HeadroomVAEEncode:
 
     @classmethod
     def INPUT_TYPES(cls) -> dict:
-        limit = _limit_input("encode", "VRAM on a GPU, RAM on the CPU. Counts weights, tensors and latent, not loaded models. 0: all that is free.")
+        limit = _limit_input("encode", "the finished latent, which lies in RAM")
         return {
             "required": {
-                "pixels": ("IMAGE", {"tooltip": "The pictures to encode. For a VAE of clips, a batch is one clip."}),
+                "pixels": ("IMAGE", {"tooltip": "The pictures to encode. With a video VAE the whole batch becomes one clip."}),
                 "vae": ("VAE", {"tooltip": "The VAE whose encoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input("CPU only: a")},
+            "optional": {"scratch": _scratch_input()},
         }
 
     def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
         limit, folder = bytes_of_gib(limit_gib), allowed_scratch(scratch)
         known, encoder = _encoder_of(vae)
-        device = _device_of(vae, "encode")
+        device = _device_of(vae)
         require_limit_of_machine(limit, device)
         picture, left_out = encoder_input(vae, pixels, known)
+        size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
-            _make_room(vae, encoder, request_of(encoder.model, list(picture.shape))[0], limit, folder)
-        with _smallest_limit_in_gib():
+            _make_room(vae, encoder, size, limit, folder)
+        with _node_advice("VAE Encode (Headroom)", size[1], limit_gib):
             made = encoder.decode(picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae))
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out])
 

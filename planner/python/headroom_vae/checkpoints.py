@@ -86,7 +86,7 @@ def known_encoder(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict,
     if scheme.encoder is None or not model_of(json.dumps(config), name).has_encoder:
         raise Unsupported(f"{name}: Headroom does not encode with this class")
     if not any(tensor.startswith("encoder.") for tensor in own):
-        raise Unsupported("vae: it has no encoder")
+        raise Unsupported("vae: this VAE has no encoder")
     config |= _described("encoder", scheme.encoder, own, module, config)
     model = model_of(json.dumps(config), name).for_direction("encode")
     _require_all_read(model, tensors, prefix + "encoder.", scheme.unread)
@@ -107,7 +107,7 @@ def _described(side: str, config: Callable[..., dict], *given: Any) -> dict:
     except KeyError as error:
         raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
     except (IndexError, ZeroDivisionError):
-        raise Unsupported(f"vae: its {side}'s tensors have other shapes than those of any {side} that is known by its tensors") from None
+        raise Unsupported(f"vae: the shapes of its {side}'s tensors are those of no {side} that Headroom supports") from None
 
 
 def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str, unread: str) -> None:
@@ -115,7 +115,7 @@ def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str
     read = set(model.read_names(list(tensors)))
     for name in sorted(tensors):
         if name.startswith(start) and name not in read and not (unread and unread in name):
-            raise Unsupported(f"{name}: {model.class_name} has no such tensor. This is another {model.direction}r than those known here")
+            raise Unsupported(f"{name}: {model.class_name} has no such tensor, so Headroom does not support this {model.direction}r")
 
 
 def _require_parameters(model: _core.Model, tensors: Mapping[str, Any]) -> None:
@@ -134,7 +134,7 @@ def _scheme_of(shapes: Shapes) -> tuple[str, _Scheme]:
             prefix = name[: -len(scheme.finest)]
             if name.endswith(scheme.finest) and (not prefix or prefix.endswith(".")) and (scheme.decoder or prefix + "1.weight" in shapes):
                 return prefix, scheme
-    raise Unsupported("vae: expected a decoder with the original tensor names of " + ", ".join(_KNOWN[:-1]) + " or " + _KNOWN[-1])
+    raise Unsupported("vae: Headroom does not recognise this VAE. It recognises the original tensor names of " + ", ".join(_KNOWN[:-1]) + " and " + _KNOWN[-1])
 
 
 def _numbered(shapes: Shapes, pattern: str) -> int:

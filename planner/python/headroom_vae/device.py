@@ -18,7 +18,9 @@ CUDA_VERSION = "13"
 """Major version of the CUDA libraries that the module links."""
 
 AUTO_MARGIN_BYTES = 256 << 20
-"""Left free on a GPU under ``limit="auto"``, for whatever else runs there; less where nothing fits otherwise."""
+"""Left free on a GPU under ``limit="auto"`` for other programs. If no plan fits, prediction.automatic() leaves less."""
+
+MOVE_TO_CPU = "move the VAE to the CPU"
 
 
 class TorchMemory:
@@ -64,27 +66,27 @@ def decoding_device(device: str) -> str:
     return device if device.partition(":")[0] in ("cpu", "cuda") else "cpu"
 
 
-def require_device(device: str) -> None:
-    """Raises Unsupported unless decodes can run on the device."""
+def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
+    """Raises Unsupported unless decodes can run on the device. ``to_use_cpu`` tells the user how to use the CPU instead."""
     kind, _, index = device.partition(":")
     if kind == "cpu":
         return
     if kind != "cuda":
-        raise Unsupported(f"{device}: expected a VAE on the CPU or on a GPU by CUDA")
+        raise Unsupported(f"{device}: Headroom runs on the CPU and on NVIDIA GPUs. To use the CPU, {to_use_cpu}")
     if index not in ("", "0"):
         raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0. Move it, or start Python with CUDA_VISIBLE_DEVICES={index}")
     if not GPU_MODULE.exists():
         raise Unsupported(
-            f"{device}: this build decodes on the CPU. Build it with CUDA (pip install . -C cmake.define.HEADROOM_CUDA=ON), or move the VAE to the CPU"
+            f"{device}: Headroom was built for the CPU only. Build it for NVIDIA GPUs (make venv wheel, see Install in docs/python.md), or {to_use_cpu}"
         )
-    _require_cuda(device)
+    _require_cuda(device, to_use_cpu)
 
 
-def _require_cuda(device: str) -> None:
+def _require_cuda(device: str, to_use_cpu: str) -> None:
     """Raises Unsupported unless the process has the libraries that the GPU module links. PyTorch for CUDA 13 loads them."""
     import torch
 
-    what_to_do = f"Install PyTorch for CUDA {CUDA_VERSION}, or move the VAE to the CPU"
+    what_to_do = f"Install PyTorch for CUDA {CUDA_VERSION}, or {to_use_cpu}"
     if torch.version.cuda is None or torch.version.cuda.partition(".")[0] != CUDA_VERSION:
         found = "without CUDA"
         if torch.version.hip or torch.version.cuda:

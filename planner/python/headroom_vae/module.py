@@ -276,7 +276,7 @@ class ModuleDecoder:
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
         what = request_words(self.model, size, asked)
-        return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit))
+        return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit), device)
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
         """The model for decodes of this number of frames. Released weights are packed only once, so they serve any number."""

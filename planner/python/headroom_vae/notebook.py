@@ -18,7 +18,7 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 480, 220, 60, 40
 
 def prediction_html(prediction: Prediction) -> str:
     """The figures as a table, with a bar for each number of bytes."""
-    rows = [("untiled", prediction.untiled_peak_bytes)]
+    rows = [("untiled, at least" if prediction.untiled_text.startswith("at least") else "untiled", prediction.untiled_peak_bytes)]
     if prediction.plan is not None:
         rows.append(("peak, planned", prediction.plan.peak_bytes))
     rows.append(("smallest limit", prediction.smallest_limit_bytes))

@@ -21,14 +21,15 @@ class Prediction:
     ``smallest_limit_bytes`` and ``remedies`` are computed on first access, which may take a second.
     """
 
-    def __init__(self, planner: _core.Planner, what: str, limit: int | None, remark: str = ""):
+    def __init__(self, planner: _core.Planner, what: str, limit: int | None, device: str, remark: str = ""):
         self._planner = planner
         self._remark = remark  # for the error if nothing fits: the source of the limit
+        self._on_gpu = device != "cpu"
         self.what = what
         """The request in words."""
         self.limit_bytes = limit
         self.untiled_peak_bytes: int = planner.untiled_peak_bytes()
-        """Peak of the decode without tiles, weights included."""
+        """Peak of the decode without tiles, weights included. On a GPU the decode takes more: this leaves out the memory of cuDNN."""
         self.plan: _core.Plan | None = planner.plan(limit)
 
     @property
@@ -73,9 +74,14 @@ class Prediction:
             raise DoesNotFit(self._why_not[0], self.smallest_limit_bytes, self._why_not[1])
         return self.plan
 
+    @property
+    def untiled_text(self) -> str:
+        """The untiled peak in words."""
+        return ("at least " if self._on_gpu else "") + _core.format_bytes(self.untiled_peak_bytes)
+
     def __str__(self) -> str:
         size = _core.format_bytes
-        lines = [f"{self.what}: untiled {size(self.untiled_peak_bytes)}"]
+        lines = [f"{self.what}: untiled {self.untiled_text}"]
         if self.plan is None:
             return f"{lines[0]}\n{self._why_not[0]}"
         under = "without a limit" if self.limit_bytes is None else f"under {size(self.limit_bytes)}"
@@ -179,7 +185,8 @@ def predict(
         device: ``"cpu"`` or ``"cuda"``. None: the VAE's own. Predictions for a GPU do not need one.
         limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
         direction: ``"decode"`` or ``"encode"``.
-        host_limit: on a GPU, host memory for tensors that do not fit the device.
+        host_limit: on a GPU, host memory for kept tensors that do not fit the limit. Bytes, or a text such as ``"64GiB"``. 0: none.
+            ``enable()`` has another default: half of the free host memory.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
 
@@ -198,19 +205,19 @@ def predict(
     )  # fmt: skip
     if limit == "auto":
         return automatic(planner, what, device_of(vae, device))
-    return Prediction(planner, what, limit_bytes(limit))
+    return Prediction(planner, what, limit_bytes(limit), device_of(vae, device))
 
 
 def automatic(planner: _core.Planner, what: str, device: str, held_bytes: int = 0) -> Prediction:
     """Prediction under ``limit="auto"``. If nothing fits a GPU with the usual margin, tries a smaller margin and then none."""
     size, limit = _core.format_bytes, free_bytes(device, held_bytes)
     if device == "cpu":
-        return Prediction(planner, what, limit, f"; limit='auto' is what this process may still take, {size(limit)}")
-    found = Prediction(planner, what, limit)
+        return Prediction(planner, what, limit, device, f"; limit='auto' is the memory that this process may still take, {size(limit)}")
+    found = Prediction(planner, what, limit, device)
     free = free_bytes(device, held_bytes, 0)
     for kept in (free // 16, 0):
         if not found.fits and free - kept > limit:
-            found = Prediction(planner, what, free - kept, f"; limit='auto': {size(free)} are free there, of which {size(kept)} are kept back")
+            found = Prediction(planner, what, free - kept, device, f"; limit='auto': {size(free)} are free on the GPU, and {size(kept)} of them stay free")
     return found
 
 

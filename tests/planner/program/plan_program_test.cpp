@@ -225,7 +225,8 @@ TEST_CASE("an unknown command or option is called that, and the nearest is named
                   {"headroom-plan: unknown command 'explian'; did you mean explain?"});
   require_refused(plan({"fronteir"}), 2, {"unknown command 'fronteir'; did you mean frontier?"});
   require_refused(plan({"xyzzy"}), 2,
-                  {"unknown command 'xyzzy'; the commands are frontier, explain, diff, validate, queue"});
+                  {"unknown command 'xyzzy'; the commands are frontier, explain, diff, validate, queue",
+                   "Without a command it makes a plan: headroom-plan --model"});
   require_refused(plan({"plan\nfile.json"}), 2, {"unknown command 'plan"});
   require_refused(plan({"--modle", "sdxl"}), 2,
                   {"unknown option '--modle'; did you mean --model?", "--help"});

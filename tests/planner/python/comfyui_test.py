@@ -194,11 +194,29 @@ class Nodes(unittest.TestCase):
         ours, report = getattr(node(), node.FUNCTION)({"samples": z}, made, limit_gib=1 / 32)
         self.assertEqual(ours.shape, (2, 36, 28, 3))
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4)
-        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"\. The smallest limit_gib is 0\.0\d+$") as refused:
+        message = (r"^VAE Decode \(Headroom\): this picture needs more than limit_gib 0\.000976562\. Set limit_gib to (0\.0\d+) or more\..* "
+                   r"Details: 28x36 does not fit 1\.0 MiB; the smallest")  # fmt: skip
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, message) as refused:
             node().decode({"samples": z}, made, limit_gib=1 / 1024)
-        named = float(str(refused.exception).rpartition(" ")[2])
+        self.assertNotIn("dtype=", str(refused.exception))
+        self.assertNotIn("scratch=", str(refused.exception))
+        self.assertNotIn("\n", str(refused.exception))
+        named = float(re.match(message, str(refused.exception))[1])
         self.assertLessEqual(float((node().decode({"samples": z}, made, limit_gib=named)[0] - ours).abs().max()), 1e-5)
         self.assertRegex(report, r"^[0-9.]+ m?s on cpu, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)$")
+
+    def test_remedies_are_those_of_a_node(self):
+        text = ("64x64 does not fit 1.0 GiB; the smallest limit that works is 4096MiB (4294967296 bytes); with dtype=bf16 it needs 2048MiB; with scratch=DIR "
+                "it takes 1.0 s and 3MiB there; with host_limit it takes 1.0 s. Pass 3 (up1) needs the most: up1 1.0 GiB; limit='auto' is 1.0 GiB")  # fmt: skip
+        remedies = ({"change": "dtype=bf16", "fits": False, "smallest_limit_bytes": 2 << 30}, {"change": "dtype=fp16", "fits": True},
+                    {"change": "scratch=DIR", "fits": True}, {"change": "host_limit", "fits": True})  # fmt: skip
+        refused = headroom_vae.DoesNotFit(text, 4 << 30, remedies)
+        advice = ("Or start ComfyUI with --bf16-vae: then 2 GiB suffice. Or set scratch to a folder on a disk. Details: 64x64 does not fit 1.0 GiB; the "
+                  "smallest limit that works is 4096MiB (4294967296 bytes). Pass 3 (up1) needs the most: up1 1.0 GiB; limit_gib 0 is 1.0 GiB")  # fmt: skip
+        module = sys.modules[nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"].__module__]
+        self.assertEqual(module._advice(refused, "clip", 1.0), f"this clip needs more than limit_gib 1. Set limit_gib to 4 or more. {advice}")
+        self.assertEqual(module._advice(refused, "clip", 0.0), f"this clip needs 4 GiB, and less is free. Close other programs. {advice}")
+        self.assertEqual(module._advice(headroom_vae.OutOfGpuMemory("torch refused 1.0 GiB"), "clip", 0.0), "torch refused 1.0 GiB")
 
     def test_estimate(self):
         made = comfy_vae(self.vae())
@@ -242,7 +260,7 @@ class Nodes(unittest.TestCase):
             vae, text = node.estimate(other)
             self.assertIsNot(vae, other)
             self.assertEqual(vae.memory_used_decode((1, 4, 3, 4), torch.float16), 9)
-            self.assertIn("ComfyUI's own estimate: vae: expected", text)
+            self.assertIn("ComfyUI's own estimate: vae: ", text)
 
     @torch.no_grad()
     def test_of_nested_latents_the_first_is_decoded(self):
@@ -337,10 +355,11 @@ class Nodes(unittest.TestCase):
 
     def test_a_vae_on_a_gpu_is_never_decoded_on_the_cpu(self):
         made, z = comfy_vae(self.vae()), torch.randn(1, 4, 3, 4)
-        for where, words in (("cuda", "HEADROOM_CUDA=ON"), ("mps", "mps: expected a VAE on the CPU or on a GPU by CUDA"), ("cuda:1", "cuda:0")):
+        for where, words in (("cuda", "cuda: Headroom was built for the CPU only.*start ComfyUI"), ("cuda:1", "cuda:1: Headroom uses the first GPU.*or"),
+                             ("mps", "mps: Headroom runs on the CPU and on NVIDIA GPUs. To use the CPU, start ComfyUI")):  # fmt: skip
             made.device = torch.device(where)
             with mock.patch.object(device, "GPU_MODULE", pathlib.Path("/nowhere/headroom-cuda-lent.so")):
-                with self.assertRaisesRegex(headroom_vae.Unsupported, words + ".*To decode on the CPU, start ComfyUI with --cpu-vae$") as refused:
+                with self.assertRaisesRegex(headroom_vae.Unsupported, f"^{words} with --cpu-vae$") as refused:
                     decoded_by_node(made, z)
             self.assertNotIn("\n", str(refused.exception))
 
@@ -475,9 +494,10 @@ class Encodes(unittest.TestCase):
 
     def test_a_limit_that_is_too_small_names_the_smallest(self):
         made, pixels = comfy_vae(self.vae(), multiple=4), random_pixels(1, 64, 64, 3)
-        with self.assertRaisesRegex(headroom_vae.DoesNotFit, r"\. The smallest limit_gib is 0\.0\d+$") as refused:
+        message = r"^VAE Encode \(Headroom\): this picture needs more than limit_gib 0\.000244141\. Set limit_gib to (0\.0\d+) or more\. "
+        with self.assertRaisesRegex(headroom_vae.DoesNotFit, message) as refused:
             encoded_by_node(made, pixels, limit_gib=1 / 4096)
-        named = float(str(refused.exception).rpartition(" ")[2])
+        named = float(re.match(message, str(refused.exception))[1])
         self.assert_close(encoded_by_node(made, pixels, limit_gib=named)[0], encoded_by_node(made, pixels, limit_gib=0)[0])
 
     def test_flux2_latents_are_normalised_patches(self):
@@ -525,15 +545,15 @@ class Encodes(unittest.TestCase):
                         up_block_types=("UpDecoderBlock2D",) * 3)  # fmt: skip
         other_widths.first_stage_model.encoder = Renamed(wider, encoder=True).encoder
         for made, words in (
-            (comfy_vae(small), "vae: it has no encoder"),
-            (added, r"encoder\.down\.0\.attn\.bias: AutoencoderKL has no such tensor. This is another encoder"),
+            (comfy_vae(small), "vae: this VAE has no encoder"),
+            (added, r"encoder\.down\.0\.attn\.bias: AutoencoderKL has no such tensor, so Headroom does not support this encoder"),
             (other_layers, "encoder: 3 residual blocks at each resolution, expected 2"),
             (lacking, r"encoder\.mid"),
             (other_shape, r"encoder\.conv_in\.weight"),
             (other_widths, r"encoder: widths \[64, 64, 64\], expected those of the decoder, \[32, 64, 64\]"),
         ):
             with self.subTest(words):
-                with self.assertRaisesRegex(headroom_vae.Unsupported, f"{words}.*does not encode with this VAE; use ComfyUI's VAE Encode$") as refused:
+                with self.assertRaisesRegex(headroom_vae.Unsupported, f"{words}.*Use ComfyUI's VAE Encode for this VAE$") as refused:
                     encoded_by_node(made, random_pixels(1, 16, 16, 3))
                 self.assertNotIn("\n", str(refused.exception))
                 self.assertEqual(decoded_by_node(made, torch.zeros(1, 4, 3, 4)).shape, (1, 12, 16, 3))
@@ -541,7 +561,7 @@ class Encodes(unittest.TestCase):
     def test_a_vae_on_a_gpu_is_never_encoded_on_the_cpu(self):
         made = comfy_vae(self.vae(), multiple=4)
         made.device = torch.device("mps")
-        with self.assertRaisesRegex(headroom_vae.Unsupported, "^mps: .*To encode on the CPU, start ComfyUI with --cpu-vae$"):
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^mps: .*To use the CPU, start ComfyUI with --cpu-vae$"):
             encoded_by_node(made, random_pixels(1, 16, 16, 3))
 
     def test_other_channels_of_latents_are_refused(self):

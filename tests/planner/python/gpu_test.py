@@ -46,7 +46,7 @@ class Gpu(unittest.TestCase):
             headroom_vae.enable(tiny.kl())
         self.where = "cuda:0"
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
-            with self.assertRaisesRegex(headroom_vae.Unsupported, "this build decodes on the CPU"):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, "cuda:0: Headroom was built for the CPU only. Build it for NVIDIA GPUs .*or move the VAE to the CPU$"):
                 headroom_vae.enable(tiny.kl())
 
     def test_another_pytorch_than_for_cuda_13_is_named(self):

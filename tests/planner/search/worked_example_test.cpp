@@ -8,7 +8,7 @@
 #include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
 
-// The search from docs/planning.md, "A search, step by step". HEADROOM_PRINT_SEARCH=1 prints its figures.
+// The search from docs/planning.md, "One example". HEADROOM_PRINT_SEARCH=1 prints its figures.
 namespace headroom::planner {
 namespace {
 
