@@ -16,7 +16,7 @@ std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t
       return frame < 0 ? std::nullopt : std::optional(frame);
     case BeforeFirst::first_frame:
       return std::max<int64_t>(0, frame);
-    case BeforeFirst::zeros_for_it_too:
+    case BeforeFirst::zeros_instead_of_first_frame:
       return frame < 1 ? std::nullopt : std::optional(frame);
   }
   return std::nullopt;

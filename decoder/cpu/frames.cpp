@@ -30,7 +30,7 @@ Blend blend_of(int64_t position, int32_t factor, const Interval& source) {
 void interpolate(CpuSteps&, const StepCall& call) {
   const MapView &source = call.inputs[0], &target = call.target;
   const Axes<int32_t>& factor = call.op->factor;
-  const Extent& source_extent = call.source_picture;
+  const Extent& source_extent = call.source_extent;
   const Region& region = call.region;
   constexpr int64_t kChunkColumns = 32;  // columns blended at a time: they fit the second-level cache
   const int64_t channels = target.channels;

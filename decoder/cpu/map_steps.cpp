@@ -81,7 +81,7 @@ namespace cpu_steps {
 
 void gather(CpuSteps&, const StepCall& call) {
   const MapView &source = call.inputs[0], &target = call.target;
-  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
+  for_rows_inside(target, call.result_extent, call.items, [&](const Row& row, const Region& part, float* to) {
     kernels::widen(source.dtype, source.place(row, part.x.begin), to, part.x.length() * target.channels);
   });
 }
@@ -125,7 +125,7 @@ void accumulate(CpuSteps& steps, const StepCall& call) {
 void upsample(CpuSteps&, const StepCall& call) {
   const MapView &source = call.inputs[0], &target = call.target;
   const Axes<int32_t>& factor = call.op->factor;
-  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
+  for_rows_inside(target, call.result_extent, call.items, [&](const Row& row, const Region& part, float* to) {
     for (int64_t x = part.x.begin; x < part.x.end; ++x, to += target.channels) {
       kernels::widen(source.dtype, source.place({row.item, row.t, row.y / factor.y}, x / factor.x), to,
                      target.channels);

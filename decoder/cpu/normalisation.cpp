@@ -29,7 +29,7 @@ void norm(CpuSteps& steps, const StepCall& call) {
     statistics.affine(set, channels, {weights.scale, weights.bias, epsilon}, scales.data() + i * channels,
                       shifts.data() + i * channels);
   }
-  for_rows_inside(target, call.picture, call.items, [&](const Row& row, const Region& part, float* to) {
+  for_rows_inside(target, call.result_extent, call.items, [&](const Row& row, const Region& part, float* to) {
     const float* scale = scales.data() + number(row) * channels;
     const float* shift = shifts.data() + number(row) * channels;
     // A source in 16 bits is widened into the target, in chunks that stay in the first-level cache.

@@ -251,7 +251,7 @@ EncoderConfig read_encoder(const JsonFields& json) {
   return config;
 }
 
-/// Adds the blocks of the decoder or the encoder to a graph. Nothing in it is a barrier: residual blocks and
+/// Adds the blocks of the decoder or the encoder to a graph. It has no barriers: residual blocks and
 /// upsamplings are optional cut points.
 class Builder {
  public:

@@ -252,7 +252,7 @@ class Builder {
     if (frames && over_frames()) {
       const TensorId folded =
           graph_.conv(name + ".time_conv", x, 2 * channels, {3, 1, 1},
-                      {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too});
+                      {.over_frames = true, .before_first = BeforeFirst::zeros_instead_of_first_frame});
       x = graph_.unfold_frames(name + ".frames", x, folded);
     }
     return graph_.upsampled_conv(name + ".resample.1", x, outputs);

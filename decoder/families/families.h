@@ -9,7 +9,7 @@ namespace headroom {
 
 /// All records, by class name.
 const std::vector<Family>& families();
-/// The record of a class. An unsupported class gets an empty record without `build`.
+/// The record of the family with this class. An unsupported class gets an empty record without `build`.
 const Family& family_of(const std::string& class_name);
 
 // The records of each file in this folder.

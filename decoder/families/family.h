@@ -33,8 +33,9 @@ struct LatentPacking {
 /// Networks for which profiler/eager predicts the memory that diffusers' own code takes.
 enum class EagerNetwork { none, kl, dc, wan };
 
-/// The record of one class of decoders. It holds everything specific to the class except a model's config.
-/// Only the files of this folder define records. No other file of the product names a class.
+/// The record of a family. A family is one class of VAE. Classes with the same network share a file. The
+/// record holds everything specific to the class except a model's config. Only the files of this folder
+/// define records. No other file of the product names a class.
 struct Family {
   std::string_view class_name{};
   std::string_view source_file{};  ///< the class's Python file; stacks of recorded decodes name it

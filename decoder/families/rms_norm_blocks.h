@@ -7,11 +7,12 @@
 
 namespace headroom {
 
-/// Adds blocks with RMS norms to a graph. Several video families use them. No norm is a barrier, so an
-/// optional cut point follows each residual block.
+/// Adds blocks with RMS norms to a graph. Several video families use them. The norms need no statistics of
+/// the picture, so no barrier ends a pass. An optional cut point follows each residual block instead.
 class RmsNormBlocks {
  public:
-  /// Number of axes of extent 1 after the channels of a norm's parameter.
+  /// Values of Op::gamma_axes. Modules that run over clips have a `gamma` of shape {C, 1, 1, 1}, modules that
+  /// run frame by frame one of shape {C, 1, 1}. The arithmetic is the same.
   static constexpr int32_t kOverFrames = 3, kByFrame = 2;
 
   RmsNormBlocks(Graph& graph, ConvolutionKind convolutions)

@@ -16,7 +16,7 @@ void run_items(GpuSteps& steps, const StepCall& call, const Rest&... rest) {
 }  // namespace
 
 void gather(GpuSteps& steps, const StepCall& call) {
-  run_items<gpu::Gather>(steps, call, size_of(call.picture));
+  run_items<gpu::Gather>(steps, call, size_of(call.result_extent));
 }
 
 void store(GpuSteps& steps, const StepCall& call) {
@@ -39,12 +39,12 @@ void activate(GpuSteps& steps, const StepCall& call) {
 }
 
 void upsample(GpuSteps& steps, const StepCall& call) {
-  run_items<gpu::Upsample>(steps, call, call.op->factor.y, call.op->factor.x, size_of(call.picture));
+  run_items<gpu::Upsample>(steps, call, call.op->factor.y, call.op->factor.x, size_of(call.result_extent));
 }
 
 void interpolate(GpuSteps& steps, const StepCall& call) {
   const Axes<int32_t>& factor = call.op->factor;
-  run_items<gpu::Interpolate>(steps, call, factor.t, factor.y, factor.x, size_of(call.source_picture),
+  run_items<gpu::Interpolate>(steps, call, factor.t, factor.y, factor.x, size_of(call.source_extent),
                               box_of(call.region));
 }
 

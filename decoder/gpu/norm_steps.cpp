@@ -25,7 +25,7 @@ void norm(GpuSteps& steps, const StepCall& call) {
     const auto* scale = reinterpret_cast<const float*>(steps.state_at(steps.layout.affines.at(op.output), i));
     steps.gpu.run(gpu::Normalise{steps.view_of(source, i), steps.view_of(call.target, i), scale,
                                  scale + sets * source.channels, measured.by_frame, op.activation,
-                                 size_of(call.picture)});
+                                 size_of(call.result_extent)});
   }
 }
 

@@ -14,6 +14,9 @@ namespace headroom {
 // The list of operations. To add one, add a line here and follow HACKING.md. In a graph, an operation turns
 // {inputs} into a result. In a tile program, a step carries it out on one tile.
 //
+// A barrier is an input that must be complete over the whole picture before the operation can make any
+// output. A pass ends there.
+//
 //   conv              {x} -> y: convolution, padded to keep the extent. With `factor`, it reads x upsampled
 //                     (nearest) but never stores the upsampled tensor. With `stride`, it makes every
 //                     stride-th output
@@ -21,7 +24,7 @@ namespace headroom {
 //   norm              {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
 //   add               {a, b} -> y: a + b, then `activation`
 //   attention         {q, k, v} -> y: one head. Queries attend to all positions of some frames of k and v
-//                     (AttentionFrames). A barrier on k and v
+//                     (AttentionFrames). k and v are barriers
 //   rms_norm          {x} -> y: x / root mean square over the channels of its position * weight + bias, then
 //                     `activation`. If centred, subtracts the mean first (layer norm)
 //   interpolate       {x} -> y: linear upsampling by 2 along the axes of `factor`, like PyTorch's with
@@ -51,7 +54,7 @@ namespace headroom {
   X(linear_attention)               \
   X(activate)
 
-// Operations whose results have no positions. Both are barriers.
+// Operations whose results have no positions. All of their inputs are barriers.
 //
 //   statistics        {x} -> s: mean and deviation over each group of channels and all positions
 //   key_value_sums    {x …} -> s: for each head, sums over all positions of relu(k) times each v, and of
@@ -61,13 +64,14 @@ namespace headroom {
   X(key_value_sums)
 #define HEADROOM_OPERATIONS(X) HEADROOM_TILE_OPERATIONS(X) HEADROOM_STATISTICS(X)
 
-// Steps that carry out no operation. They only move values.
+// Kinds of steps that no operation of a graph has. accumulate carries out an add. The others only move
+// values.
 //
 //   gather            copy a region into a tile, padded outside the picture as Step::edges says
 //   store             write the tile's own positions to a kept tensor
 //   accumulate        add the tile's own positions onto a kept tensor and activate the sum, which becomes the
 //                     result of `op`, an add
-//   emit              pass the tile's own positions to the output
+//   emit              write the tile's own positions to the output
 #define HEADROOM_MOVES(X) \
   X(gather)               \
   X(store)                \
@@ -77,7 +81,9 @@ namespace headroom {
 // Steps that every device has a function for. Device::emit() handles emit.
 #define HEADROOM_DEVICE_STEPS(X) HEADROOM_OPERATIONS(X) X(gather) X(store) X(accumulate)
 
-/// Kinds of operations, and of the steps of tile programs (decoder/plan/plan.h).
+/// Kinds of the operations of a graph (Op) and of the steps of tile programs (Step in decoder/plan/plan.h). A
+/// step has the kind of the operation that it carries out. The last kinds, HEADROOM_MOVES, are kinds of steps
+/// alone: no Op has them, and all but accumulate carry out no operation.
 enum class OpKind {
 #define X(kind) kind,
   HEADROOM_OPERATIONS(X) HEADROOM_MOVES(X)
@@ -95,7 +101,7 @@ constexpr size_t index(OpKind kind) {
 }
 /// Name of a kind in files and messages; "?" for an invalid value.
 const char* name_of(OpKind kind);
-/// True for steps that gather statistics or sums for a barrier.
+/// True for operations and steps that gather statistics or sums over the whole picture.
 constexpr bool takes_statistics(OpKind kind) {
   return kind == OpKind::statistics || kind == OpKind::key_value_sums;
 }
@@ -155,8 +161,8 @@ const char* name_of(Activation activation);
 /// How a convolution over time pads before the first frame.
 enum class BeforeFirst {
   zeros,
-  first_frame,       ///< the first frame, repeated
-  zeros_for_it_too,  ///< zeros, which also replace the first frame: it is not part of this history
+  first_frame,                   ///< the first frame, repeated
+  zeros_instead_of_first_frame,  ///< zeros, and the kernel reads the first frame as zeros too
 };
 
 /// How a convolution pads its input above, below, left and right. BeforeFirst is the padding along the time.
@@ -219,8 +225,9 @@ enum class FoldFirst {
 /// Properties of space_to_depth.
 struct Fold {
   FoldOrder order = FoldOrder::channel_frame_row_column;
-  int32_t frames = 1;  ///< frames that become channels; with a stride of 1 over the time all but the own are
-                       ///< those before frame 0
+  /// Frames that become the channels of one output frame. Equal to the stride over the time, except in graphs
+  /// of one frame (Graph::of_one_frame()): there the stride is 1, and `first` says what the other frames are.
+  int32_t frames = 1;
   FoldFirst first = FoldFirst::zeros;
 };
 
@@ -271,7 +278,9 @@ struct ConvolutionTraits {
 /// Special values of Op::gamma_axes: an rms_norm with weight and bias, and one without parameters.
 constexpr int32_t kWeightAndBias = -1, kNoParameters = -2;
 
-/// One operation. Parameters are named as the model's own code names them: `<name>.weight` and `<name>.bias`.
+/// One operation of a graph. What all operations of a kind have in common is in the kind's record, Operation
+/// (decoder/operations/operation.h). Parameters are named as the model's own code names them: `<name>.weight`
+/// and `<name>.bias`.
 struct Op {
   std::string name;
   OpKind kind{};

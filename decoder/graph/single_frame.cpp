@@ -7,12 +7,12 @@
 namespace headroom {
 namespace {
 
-/// Removes the operation's time axis. Kernels with zeros_for_it_too keep theirs: only unfolding reads their
-/// results, and of_one_frame() drops both.
+/// Removes the operation's time axis. Kernels with zeros_instead_of_first_frame keep theirs: only unfolding
+/// reads their results, and of_one_frame() drops both.
 void keep_one_frame(Op& op) {
   op.factor.t = op.stride.t = 1;
   op.frames = AttentionFrames::each;
-  if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_for_it_too) return;
+  if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_instead_of_first_frame) return;
   op.convolution.stored_frames = std::max(op.kernel.t, op.convolution.stored_frames);
   op.kernel.t = 1;
   op.convolution.frames_ahead = 0;

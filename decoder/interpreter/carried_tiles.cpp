@@ -40,17 +40,17 @@ DeviceTile CarriedTiles::allocate(const Step& step, const Region& region) {
 }
 
 Region CarriedTiles::take(size_t step, const Region& region, const MapView& tile) {
-  const DeviceTile& handed_on = buffer(step);
-  if (handed_on.empty() || index_along_axis() == 0) return region;
+  const DeviceTile& carried = buffer(step);
+  if (carried.empty() || index_along_axis() == 0) return region;
   const Interval& grid = at(pass_->tiles, axis_)[index_along_axis()];
   const int64_t fresh = axis_of(pass_->steps[step], axis_).made(grid).begin;
   Region earlier = region, own = region;
   at(earlier, axis_).end = at(own, axis_).begin = fresh;
-  device_.copy(handed_on.view, tile, earlier, sizes_.items);
+  device_.copy(carried.view, tile, earlier, sizes_.items);
   return own;
 }
 
-void CarriedTiles::hand_on(size_t slot, const MapView& made) {
+void CarriedTiles::save(size_t slot, const MapView& made) {
   const Step& step = pass_->steps[slot];
   const std::vector<Interval>& grid = at(pass_->tiles, axis_);
   const int64_t positions = carried_positions(*pass_, step);

@@ -32,7 +32,7 @@ class CarriedTiles {
   Region take(size_t step, const Region& region, const MapView& tile);
   /// Saves the positions of a finished tile that the next tile begins with. What a later step adds onto a
   /// tile has no earlier positions, so these are final. Throws LimitExceeded.
-  void hand_on(size_t step, const MapView& made);
+  void save(size_t step, const MapView& made);
   void end_column();
   void end_pass() { buffers_.clear(); }
 

@@ -45,16 +45,16 @@ struct StepCall {
   /// Without statistics. Adds have only the input that they add onto the target. Convolutions may have a
   /// second one, the residual, which may be the target itself.
   std::vector<MapView> inputs{};
-  MapView target{};         ///< a tile or a kept tensor; unused by statistics
-  Region region{};          ///< positions to write, or to add to statistics. May reach outside the picture
-  Extent picture{};         ///< of the result's tensor
-  Extent source_picture{};  ///< of the first input's tensor
+  MapView target{};        ///< a tile or a kept tensor; unused by statistics
+  Region region{};         ///< positions to write, or to add to statistics. May reach outside the picture
+  Extent result_extent{};  ///< of the whole result tensor; positions outside it are outside the picture
+  Extent source_extent{};  ///< of the whole tensor of the first input
   int64_t items = 1;
   /// Attention over one block of keys and values: `inputs` are the queries and the block. Make no other call
   /// between the first block and the last. The target is complete after the last.
   std::optional<KeyBlock> block{};
 
-  Region inside() const { return headroom::inside(region, picture); }
+  Region inside() const { return headroom::inside(region, result_extent); }
   Activation activation() const { return op != nullptr ? op->activation : Activation::none; }
 };
 

@@ -55,7 +55,7 @@ void TileSteps::run(size_t slot, int64_t first_item, PictureSink& sink) {
   }  // else the step has run ahead to the clip's end: nothing reads earlier frames
   if (!tiles_[slot].empty()) {
     events_.holds_tile(tiles_[slot].view.blocks[0]);
-    carried_.hand_on(slot, tiles_[slot].view);
+    carried_.save(slot, tiles_[slot].view);
   }
   for (size_t i = 0; i <= slot; ++i) {
     if (last_use_[i] <= slot) tiles_[i] = {};
@@ -106,8 +106,8 @@ void TileSteps::compute(const Step& step, const Region& region, const MapView& m
                 .inputs = inputs_of(step, made),
                 .target = made,
                 .region = region,
-                .picture = picture(step.tensor),
-                .source_picture = picture(step.inputs[0].tensor),
+                .result_extent = picture(step.tensor),
+                .source_extent = picture(step.inputs[0].tensor),
                 .items = sizes_.items};
   if (step.kind == OpKind::attention) return attend(std::move(call));
   device_.run(call);

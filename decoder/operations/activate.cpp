@@ -6,7 +6,7 @@ const Operation activate{
     .pointwise = true,
     .cheap = true,
     .pads = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .reads_kept = true,
     .flops_per_position = [](const Graph& graph, const Op& op,
                              const Extent&) { return 5 * double(output_channels(graph, op)); },

@@ -5,7 +5,7 @@ namespace headroom::operations {
 const Operation add{
     .pointwise = true,
     .rounds = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .reads_kept = true,
     .flops_per_position = [](const Graph& graph, const Op& op,
                              const Extent&) { return double(output_channels(graph, op)); },

@@ -173,7 +173,7 @@ const Operation conv{
     .reads_exact_tile = true,
     .pads = true,
     .rounds = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .reach = reach_of,
     .edges_read = edges,
     .parameters = parameters,

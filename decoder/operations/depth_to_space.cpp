@@ -33,7 +33,7 @@ bool repeats_channels(const Graph& graph, const Op& op) {
 
 const Operation depth_to_space{
     .cheap = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .eager_copies = 2,
     .table_name =
         [](const Graph& graph, const Op& op) {

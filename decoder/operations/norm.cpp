@@ -8,7 +8,7 @@ const Operation norm{
     .cheap = true,
     .pads = true,
     .has_scale_and_bias = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .reads_kept = true,
     .flops_per_position = [](const Graph& graph, const Op& op,
                              const Extent&) { return 8 * double(output_channels(graph, op)); },

@@ -7,7 +7,7 @@ namespace headroom {
 
 namespace {
 
-constexpr Operation kMove{.carries_rows = true};
+constexpr Operation kMove{.can_carry_rows = true};
 
 /// In the order of OpKind.
 constexpr std::array kOperations{

@@ -9,7 +9,8 @@
 // The properties of operations that planner, profiler, costs and interpreter ask for.
 namespace headroom {
 
-/// Inputs that must be complete before an operation can compute any output.
+/// The inputs of an operation that are barriers: they must be complete over the whole picture before the
+/// operation can make any output.
 enum class BarrierInputs { none, all, all_but_first, last };
 
 /// A parameter of an operation.
@@ -19,8 +20,9 @@ struct Parameter {
   std::vector<int64_t> shape;
 };
 
-/// The record of one kind of operation. Each file of this folder defines one, under the kind's name.
-/// Functions that are null stand for the plain case, which their comment states.
+/// The record of one kind of operation. Each file of this folder defines one, under the kind's name. An Op is
+/// one operation of a graph (decoder/graph/graph.h); operation(op.kind) is its record. Functions that are
+/// null stand for the plain case, which their comment states.
 struct Operation {
   BarrierInputs barrier = BarrierInputs::none;
   /// Each position of the result depends only on that position of the inputs. Convolutions of 1 × 1 have this
@@ -38,7 +40,7 @@ struct Operation {
   /// Its parameters are a scale and a bias for each channel.
   bool has_scale_and_bias = false;
   /// A pass that carries rows from one band to the next may contain its step.
-  bool carries_rows = false;
+  bool can_carry_rows = false;
   /// Its first input is mostly a kept tensor. Then measurements read it from memory, not from a cache.
   bool reads_kept = false;
   /// Further tensors of the result's size that diffusers' own code holds meanwhile.

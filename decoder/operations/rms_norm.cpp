@@ -7,7 +7,7 @@ const Operation rms_norm{
     .cheap = true,
     .pads = true,
     .has_scale_and_bias = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .parameters = [](const Graph& graph, const Op& op) -> std::vector<Parameter> {
       if (op.gamma_axes == kNoParameters) return {};
       if (op.gamma_axes == kWeightAndBias) return scale_and_bias(graph, op);

@@ -46,7 +46,7 @@ namespace operations {
 
 const Operation space_to_depth{
     .rounds = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .eager_copies = 1,
     .flops_per_position =
         [](const Graph& graph, const Op& op, const Extent&) {

@@ -4,7 +4,7 @@ namespace headroom::operations {
 
 const Operation statistics{
     .barrier = BarrierInputs::all,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .flops_per_position = [](const Graph& graph, const Op& op,
                              const Extent&) { return 3 * double(input_channels(graph, op)); },
     .table_name =

@@ -5,7 +5,7 @@ namespace headroom::operations {
 const Operation upsample{
     .cheap = true,
     .pads = true,
-    .carries_rows = true,
+    .can_carry_rows = true,
     .reads_kept = true,
     .table_name =
         [](const Graph& graph, const Op& op) {

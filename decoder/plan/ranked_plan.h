@@ -6,12 +6,16 @@
 #include "decoder/plan/plan.h"
 
 // A decode on several ranks: one process per device, on one machine or several. Each rank runs the same
-// passes on its own rows (RankShare). Ranks exchange three things:
+// passes on its own rows (RankShare). Ranks exchange four kinds of data:
 //
-//     rows        a pass reads some rows beyond a rank's own. Its neighbours send them when the pass that
-//                 writes the tensor is done. Keys and values are read whole: all ranks send theirs to all
-//     statistics  of each pass that takes some, every rank's own to all others, who merge them in rank order
-//     output      every rank's rows to rank 0, who writes the file, when all passes are done
+//     rows              a pass reads some rows beyond a rank's own. Its neighbours send them when the pass
+//                       that writes the tensor is done
+//     keys and values   attention reads them whole, so every rank sends its rows to all others
+//     statistics        of each pass that takes some: every rank sends its own to all others, which merge
+//                       them in rank order
+//     output            every rank's rows to rank 0, which writes the file, when all passes are done
+//
+// Keys and values are kept tensors. So their rows are RowTransfers too.
 namespace headroom {
 
 /// The connection that carries messages between two ranks.

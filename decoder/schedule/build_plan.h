@@ -16,9 +16,8 @@ struct PassDecision {
   std::vector<TensorId> keeps{};     ///< written whole in this pass
   std::vector<TensorId> in_place{};  ///< subset of `keeps`: written into the blocks of the tensor they are
                                      ///< added to
-  std::vector<TensorId>
-      /// subset of `keeps`: stored in the plan's lower tier. Keys and their values go together
-      below{};
+  std::vector<TensorId> below{};     ///< subset of `keeps`: stored in the plan's lower tier. Keys and their
+                                     ///< values go together
   Extent tile{};  ///< tile extent in grid positions. An extent beyond the grid means one tile
   ConvolutionAlgorithms convolutions{};
   bool at_cut_point = false;  ///< this is an optional pass

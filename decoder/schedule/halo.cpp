@@ -115,7 +115,7 @@ void PassNeeds::add_inputs(const Op& op, const Halo& output, const std::vector<b
     Need& input = at(op.inputs[k]);
     if (is_barrier(op, k)) {
       if (!kept[index(op.inputs[k])])
-        throw std::logic_error(op.name + " needs a barrier that no pass has provided");
+        throw std::logic_error(op.name + " reads a tensor whole that no earlier pass has kept");
     } else if (k == 0 && operation(op.kind).reads_exact_tile) {
       input.exact.push_back(demand_of(op, output, carried_));
     } else {

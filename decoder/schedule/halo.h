@@ -74,7 +74,7 @@ struct Need {
 /// Demands of a pass on every tensor, and the operations that it runs.
 class PassNeeds {
  public:
-  /// Throws std::logic_error if a step needs a barrier that is not kept.
+  /// Throws std::logic_error if an operation's barrier (an input that must be complete) is not kept.
   PassNeeds(const Graph& graph, const std::vector<bool>& kept, const PassGoal& goal);
 
   const Need& of(TensorId id) const;

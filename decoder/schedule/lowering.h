@@ -21,7 +21,7 @@ struct PassGoal {
   std::vector<OpId> statistics;    ///< statistics and sums to measure
   std::vector<TensorId> keeps;     ///< tensors to write whole
   std::vector<TensorId> in_place;  ///< subset of `keeps`: overwrite the blocks of a kept operand of their add
-  bool emits = false;              ///< pass the graph's output on
+  bool emits = false;              ///< write the graph's output to the sink
   Fusion fusion{};                 ///< result of fusion_on()
   bool carries_rows = false;       ///< Pass::carries_rows
 };

@@ -36,7 +36,7 @@ int64_t longest(const TileAxis& axis, int64_t grid_tile) {
   const bool aligned = grid_tile * axis.scale % axis.grid_scale == 0;
   const int64_t own = ceil_divide(grid_tile * axis.scale, axis.grid_scale) + (aligned ? 0 : 1);
   const int64_t all =
-      axis.hands_on ? own + axis.before : std::min(own, axis.extent) + axis.before + axis.after;
+      axis.carries ? own + axis.before : std::min(own, axis.extent) + axis.before + axis.after;
   return std::min(all, axis.extent + 2 * axis.pad);
 }
 
@@ -51,7 +51,7 @@ Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
   }
   const bool is_first = tile.place == BandPlace::first || rows == axes.y.grid;
   largest.y =
-      axes.y.hands_on && is_first ? axes.y.present({0, rows}).length() : longest(axes.y, tile.extent.y);
+      axes.y.carries && is_first ? axes.y.present({0, rows}).length() : longest(axes.y, tile.extent.y);
   return largest;
 }
 
@@ -59,7 +59,7 @@ Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
 int64_t carried_bytes(const Graph& graph, const Axes<TileAxis>& axes, TensorId tensor, const Extent& tile,
                       const Sizes& sizes) {
   Extent carried = {axes.t.carried, axes.y.carried, 0};
-  if (axes.y.hands_on) {
+  if (axes.y.carries) {
     if (carried.y == 0 || tile.y >= axes.y.grid) return 0;
     // Each tile of a band keeps its own rows for the tile below. A step's rows for all tiles share one
     // allocation.

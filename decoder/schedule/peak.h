@@ -91,7 +91,7 @@ class PassSweep {
   struct StepTile {
     Extent extent;
     int64_t bytes = 0;
-    int64_t carried_bytes = 0;  ///< handed on to the next chunk or band; live throughout the pass
+    int64_t carried_bytes = 0;  ///< for the next chunk or band; live throughout the pass
   };
   StepTile tile_of_step(size_t step, size_t band) const;
 

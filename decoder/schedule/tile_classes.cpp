@@ -71,7 +71,7 @@ TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::s
         tile.made[i] = steps[i].made(grid).length();
         tile.present[i] = steps[i].present(grid).length();
       }
-      tile.has_before = !steps.empty() && steps.front().hands_on && grid.begin > 0;
+      tile.has_before = !steps.empty() && steps.front().carries && grid.begin > 0;
       number = class_number(classes.classes, tile);
       if (is_inner) known.push_back({place, grid.length(), number});
     }

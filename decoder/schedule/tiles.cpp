@@ -34,7 +34,7 @@ Interval TileAxis::behind(const Interval& grid_tile) const {
 }
 
 Interval TileAxis::present(const Interval& grid_tile) const {
-  if (hands_on && grid_tile.begin > 0) {
+  if (carries && grid_tile.begin > 0) {
     const Interval fresh = behind(grid_tile);
     return {std::max<int64_t>(-pad, fresh.begin - before), fresh.end};
   }
@@ -62,7 +62,7 @@ TileAxis tile_axis(const Graph& graph, const Pass& pass, const Step& step, Tenso
           .after = at(step.halo.after, axis),
           .pad = at(step.pad, axis),
           .is_time = axis == Axis::t,
-          .hands_on = pass.carries(axis),
+          .carries = pass.carries(axis),
           .carried = pass.carries(axis) ? carried_along(step, axis) : 0};
 }
 
@@ -97,7 +97,7 @@ int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, in
 
 bool can_carry_rows(const Graph& graph, const Pass& pass) {
   return std::all_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) {
-    if (step.edges == Edges::reflect || !operation(step.kind).carries_rows) return false;
+    if (step.edges == Edges::reflect || !operation(step.kind).can_carry_rows) return false;
     if (step.kind != OpKind::conv) return true;
     const Op& op = graph.op(step.op);
     return op.stride.y == 1 || edges_read(op) == Edges::zeros;

@@ -12,13 +12,13 @@ namespace headroom {
 Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 
 // Along an axis that a pass carries, a step makes each position once, tile after tile. It runs ahead of the
-// grid's tiles by its `halo.after`, and its tile begins with `halo.before` positions that the tile before it
-// has handed on. A convolution of 3 with halo 2+1, tiles of 4:
+// grid's tiles by its `halo.after`, and its tile begins with `halo.before` positions that it copies from
+// the tile before it: these are carried. A convolution of 3 with halo 2+1, tiles of 4:
 //
 //     grid tile      |0  1  2  3 |4  5  6  7 |8  9 10 11 |
 //     made           |0  1  2  3  4|5  6  7  8|9 10 11|          TileAxis::made()
 //     tile                    |3  4  5  6  7  8|7  8  9 10 11|   TileAxis::present()
-//     handed on                <3  4>      <7  8>
+//     carried                  <3  4>      <7  8>
 //
 // Along the other axes a tile has its own image and its whole halo, and neighbours make it twice.
 
@@ -34,8 +34,8 @@ struct TileAxis {
   int32_t before = 0, after = 0;  ///< from the step's halo
   int32_t pad = 0;
   bool is_time = false;
-  bool hands_on = false;  ///< Pass::carries()
-  int64_t carried = 0;    ///< positions that a tile copies from the tile before it
+  bool carries = false;  ///< Pass::carries()
+  int64_t carried = 0;   ///< positions that a tile copies from the tile before it
 
   /// The positions of the step's tile, including carried ones, clipped to the picture and its padding.
   Interval present(const Interval& grid_tile) const;
@@ -46,7 +46,7 @@ struct TileAxis {
   Interval image_of(const Interval& grid_interval) const;
 
  private:
-  /// The positions after the previous tile's, if tiles hand positions on.
+  /// The positions after the previous tile's, if tiles carry positions.
   Interval behind(const Interval& grid_tile) const;
 };
 /// `tensor` is the tensor that the step makes, or its measured_tensor().
@@ -74,8 +74,9 @@ RowsAhead rows_ahead(const Graph& graph, const Pass& pass);
 int64_t first_band_rows(const Graph& graph, const Pass& pass, int64_t length, int64_t grid_rows);
 
 /// True if a pass can carry rows: each step can make a row of its tile without the rows above it. Mirrored
-/// padding at the picture's edges makes this impossible. A strided convolution carries so few rows that its
-/// last tile may have no row of the picture that padding could repeat.
+/// padding at the picture's edges makes this impossible. Padding that repeats rows below the picture needs a
+/// row of the picture in the same tile. The last tile that a strided convolution reads may have none, because
+/// it carries few rows. So a strided convolution must read zeros there.
 bool can_carry_rows(const Graph& graph, const Pass& pass);
 
 /// Cuts [0, length) into intervals of `tile`, the last one shorter.

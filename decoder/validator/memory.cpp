@@ -204,7 +204,7 @@ class MemoryCheck {
     return peaks;
   }
 
-  /// Bytes that tiles hand on: frames from chunk to chunk, or the rows of all tiles of a band to the band
+  /// Bytes that tiles carry: frames from chunk to chunk, or the rows of all tiles of a band to the band
   /// below. They count throughout the pass. They are the earlier positions at the beginning of a step's tile,
   /// unless the step reads them from a kept tensor.
   int64_t carried_bytes(size_t pass, const Bands& bands) const {

@@ -147,7 +147,7 @@ void check_kept(View& view, const KeptTensor& entry) {
   };
   if (!view.is_tensor(entry.tensor)) return refuse(".tensor", "no such tensor");
   if (entry.tensor == view.graph.input())
-    return refuse(".tensor", "the latent is always kept and not listed");
+    return refuse(".tensor", "the latent is always on the device and not listed");
   if (view.graph.tensor(entry.tensor).statistics) return refuse(".tensor", "statistics have no blocks");
   if (view.kept(entry.tensor) != &entry) return refuse(".tensor", "listed a second time");
   const auto passes = static_cast<int64_t>(view.plan.passes.size());

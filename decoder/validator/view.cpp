@@ -119,9 +119,8 @@ Interval View::image(size_t pass, TensorId id, Axis axis, size_t i) const {
 }
 
 Interval View::made(const StepRef& ref, Axis axis, size_t i) const {
-  const bool handed_on = i > 0 && carries(ref, axis) && !copies_kept(step(ref));
-  return intersect(handed_on ? computed(ref, axis, i) : region(ref, axis, i),
-                   picture(step(ref).tensor, axis));
+  const bool carried = i > 0 && carries(ref, axis) && !copies_kept(step(ref));
+  return intersect(carried ? computed(ref, axis, i) : region(ref, axis, i), picture(step(ref).tensor, axis));
 }
 
 bool View::carries(const StepRef& ref, Axis axis) const {

@@ -130,7 +130,7 @@ struct Change {
 bool copies_kept(const Step& step);
 /// True for steps that make a tile, which later steps of the pass can read.
 bool computes_tile(const Step& step);
-/// True for steps that gather a barrier's statistics or sums. They must count each position once.
+/// True for steps that gather statistics or sums. They must count each position once.
 bool counts_positions(OpKind kind);
 /// True for steps that read and write only the tile's own positions.
 bool writes_whole(OpKind kind);

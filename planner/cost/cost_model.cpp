@@ -75,7 +75,7 @@ Axes<AxisWork> work_axes(const Graph& graph, const Pass& pass, const Step& step,
             std::min<int64_t>(own.begin, axis.before) + std::min<int64_t>(axis.extent - own.end, axis.after);
         AxisWork work{own.length() + beyond};
         const int64_t read_again = axis.before - axis.carried;  // from a kept tensor
-        if (!axis.hands_on) {
+        if (!axis.carries) {
           work.again = axis.before + axis.after;
         } else if (makes_tile(step)) {
           work.again = axis.is_time ? 0 : read_again;

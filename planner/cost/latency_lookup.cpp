@@ -129,7 +129,7 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
     call = profiler::attention_seconds(latency_table, *graph_, graph_->op(step.op), sizes.latent,
                                        made.y * made.x);
   } else {
-    call = latency_table.seconds_at(made.y * calls.layers, made.x);
+    call = latency_table.seconds_at(made.y * calls.frames_per_call, made.x);
   }
   if (step.add == OpId{-1}) return calls.calls * call;
   Step add = step;
@@ -141,8 +141,8 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
 double LatencyLookup::step_seconds(const Pass& pass, const Step& step, const Extent& tile,
                                    const Sizes& sizes) const {
   const Axes<TileAxis> axes = tile_axes(*graph_, pass, step, measured_tensor(step), sizes.latent);
-  const Runs rows = axes.y.hands_on ? runs_of(axes.y, cut_rows(*graph_, pass, tile.y, sizes))
-                                    : runs_along(axes.y, own_rows(sizes, pass.scale.y), tile.y);
+  const Runs rows = axes.y.carries ? runs_of(axes.y, cut_rows(*graph_, pass, tile.y, sizes))
+                                   : runs_along(axes.y, own_rows(sizes, pass.scale.y), tile.y);
   const Runs columns = runs_along(axes.x, {0, axes.x.grid}, tile.x);
   const auto chunks = double(ceil_divide(axes.t.grid, tile.t));
   const double frames = double(axes.t.extent) / chunks;
@@ -168,7 +168,7 @@ std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, con
     const Extent largest = largest_tile(*graph_, pass, sized, tile, sizes);
     const profiler::CallsOfStep calls =
         profiler::calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
-    double most = double(largest.y * largest.x) * calls.layers;
+    double most = double(largest.y * largest.x) * calls.frames_per_call;
     if (op.kind == OpKind::attention)
       most *= double(profiler::latency_table_extent(*graph_, op, sizes.latent).x);
     if (!of(step, pass.convolutions.of(step.op)).covers(most)) return Beyond{s, most};
@@ -190,7 +190,7 @@ double LatencyLookup::copied_bytes_per_second(Dtype dtype) const {
 double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   Extent extent = profiler::latency_table_extent(*graph_, op, sizes.latent);
-  extent.y = extent.y / sizes.latent.y * own_rows(sizes, 1).length();  // layers of rows, or queries
+  extent.y = extent.y / sizes.latent.y * own_rows(sizes, 1).length();  // rows of all frames, or queries
   const profiler::LatencyTable& direct = of(id, ConvolutionAlgorithm::direct);
   if (op.kind == OpKind::attention) {
     double of_row = 0;

@@ -11,7 +11,7 @@ namespace {
 
 /// Bytes moved to carry one position of one item to the next chunk or band. The position is copied out and
 /// copied in, and each copy reads and writes it.
-double handed_on_bytes(const Graph& graph, const Step& step, const Sizes& sizes) {
+double bytes_to_carry(const Graph& graph, const Step& step, const Sizes& sizes) {
   if (!makes_tile(step)) return 0;
   constexpr int64_t kReadAndWritten = 2, kOutAndIn = 2;
   return double(kReadAndWritten * kOutAndIn * graph.tensor(step.tensor).channels * tile_element_bytes(sizes));
@@ -48,8 +48,8 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .columns = axes.x.extent,
               .by_frame = step.kind == OpKind::conv && graph.op(step.op).factor.y > 1,
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
-              .carried_of_area = double(axes.t.carried) * handed_on_bytes(graph, step, sizes),
-              .carried_of_column = double(axes.y.carried) * handed_on_bytes(graph, step, sizes)};
+              .carried_of_area = double(axes.t.carried) * bytes_to_carry(graph, step, sizes),
+              .carried_of_column = double(axes.y.carried) * bytes_to_carry(graph, step, sizes)};
     for (const StepTraffic::Read& read : bytes.reads)
       link.reads.push_back({place_of(read.operand), read.bytes});
     link.kernels = kernels_of(graph, step, 0, sizes);

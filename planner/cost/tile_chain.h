@@ -24,9 +24,9 @@ struct GpuTimes {
 ///     store       reads b                 writes y to DRAM
 ///     statistics  reads b                               nothing else moves, so b moves at L2's rate
 ///
-/// A step finds a tensor in L2 if at most the cache's share was moved since the last step that touched the
-/// tensor. This is counted from beginning to beginning of the two steps, and from end to end. If all readers
-/// of a tile find it in L2, the tile is not written to DRAM either: the next tile overwrites it.
+/// The planner counts the bytes moved between two steps that touch a tensor twice: from start to start, and
+/// from end to end. The second step finds the tensor in L2 if neither count exceeds the cache's share. If all
+/// readers of a tile find it in L2, the tile is not written to DRAM either: the next tile overwrites it.
 ///
 /// A step takes the longest of three times: its arithmetic, all its bytes at L2's rate, and the bytes that
 /// miss L2 at DRAM's rate. On a profiled card it takes the longer of two times: the step's measured time, and

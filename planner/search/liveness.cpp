@@ -218,7 +218,7 @@ void PassLiveness::find_masks() {
   }
 }
 
-std::vector<TensorId> PassLiveness::handed_on(size_t pass) const {
+std::vector<TensorId> PassLiveness::read_by_later_passes(size_t pass) const {
   std::vector<TensorId> list = targets_[pass].kept;
   for (OpId id : targets_[pass].statistics) {
     for (TensorId measured : graph_.op(id).inputs) {

@@ -9,7 +9,16 @@
 namespace headroom::planner {
 
 /// Dataflow of a graph's passes: the tensors that each pass can store, reads and depends on. Knows no costs.
-/// Sets of kept tensors may omit the latent, which is always available.
+/// The functions use these words:
+///
+///     present    the kept tensors in memory when a pass begins
+///     available  what the pass can read whole: `present`, and the statistics that earlier passes measured
+///     kept       kept tensors at the moment in question. Before the pass: `present`. After it: also the
+///                tensors that the pass keeps
+///     needed     the tensors that the pass reads or computes (needed_by())
+///     reached    the tensors that later passes read or recompute (read_after())
+///
+/// The input of the graph is always on the device. Sets of kept tensors may omit it.
 class PassLiveness {
  public:
   PassLiveness(const Graph& graph, const Sizes& sizes);
@@ -23,9 +32,9 @@ class PassLiveness {
 
   /// True if some pass may store the tensor.
   bool may_be_kept(TensorId id) const { return is_candidate_.contains(id) || is_always_kept_.contains(id); }
-  /// Tensors that the pass computes whole and later passes read. Excludes results of adds, because the pass
-  /// may accumulate them in place.
-  std::vector<TensorId> handed_on(size_t pass) const;
+  /// Tensors that the pass computes whole in every plan, for its barriers, and that later passes read.
+  /// Excludes results of adds, because the pass may accumulate them in place.
+  std::vector<TensorId> read_by_later_passes(size_t pass) const;
 
   TensorSet set_of(const std::vector<TensorId>& tensors) const;
   /// Input of lower_pass(): `present`, and the statistics that earlier passes have measured.
@@ -34,8 +43,8 @@ class PassLiveness {
   std::vector<TensorId> creatable(size_t pass, const std::vector<TensorId>& present) const;
   /// All tensors that passes after `pass` read or recompute. Kept tensors are not recomputed.
   TensorSet read_after(size_t pass, const TensorSet& kept) const;
-  /// Kept tensors of `reached` that later passes read. Nothing else affects the remaining work. May include
-  /// the latent.
+  /// The frontier after the pass: the kept tensors among `reached`. Nothing else affects the remaining work.
+  /// May include the latent.
   std::vector<TensorId> kept_of(const TensorSet& reached, const TensorSet& kept) const;
   /// Tensors that the pass reads or computes to keep `keeps`, without recomputing tensors of `kept`. Includes
   /// sums and statistics.

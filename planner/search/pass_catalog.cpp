@@ -201,7 +201,7 @@ void PassCatalog::find_sizes() {
 
 double PassCatalog::least_handover_seconds(size_t pass) const {
   double seconds = 0;
-  for (TensorId id : liveness_.handed_on(pass)) {
+  for (TensorId id : liveness_.read_by_later_passes(pass)) {
     double least = costs_.least_store_seconds(id, sizes_);
     if (!contains(liveness_.targets(pass).kept, id)) {
       least = std::min(least, costs_.least_seconds(graph_.tensor(id).producer, sizes_));

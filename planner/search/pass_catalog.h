@@ -73,8 +73,8 @@ class PassCatalog {
     return ranks_.alone() ? 0 : double(option.widened_bytes()) / ranks_.link.bytes_per_second;
   }
 
-  /// Lower bound on the seconds to hand on the results of pass `pass` that later passes read. Some pass has
-  /// to store, accumulate or recompute each of them.
+  /// Lower bound on the seconds to store or recompute the results of pass `pass` that later passes read
+  /// (PassLiveness::read_by_later_passes()).
   double least_handover_seconds(size_t pass) const;
 
   /// Sets that pass `pass` may keep when these tensors, sorted, are present.

@@ -48,7 +48,7 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, std::vector<
     heights_.push_back(height);
   }
   if (heights_.empty()) return;  // this alternative does not exist
-  find_countable();
+  find_small_enough();
   find_priced();
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
     const auto bytes = [&](WeightResidency residency) {
@@ -90,7 +90,7 @@ std::vector<Shape> PassOption::shapes() const {
     for (size_t height = 0; height < heights(); ++height) {
       for (size_t i = 0; i < widths() * chunks(); ++i) {
         const Shape shape(height, i % widths(), i / widths(), algorithms);
-        if (countable(shape)) list.push_back(shape);
+        if (is_usable(shape)) list.push_back(shape);
       }
     }
   }
@@ -151,9 +151,9 @@ Extent PassOption::tile(const Shape& shape) const {
   return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
 }
 
-void PassOption::find_countable() {
+void PassOption::find_small_enough() {
   const int64_t most = storage_rules(sizes_).most_tile_values();
-  const auto counts = [&](const Shape& shape) {
+  const auto can_index = [&](const Shape& shape) {
     const Extent grid = tile(shape);
     return std::all_of(pass_.steps.begin(), pass_.steps.end(), [&](const Step& step) {
       const int64_t channels = graph_.tensor(step.tensor).channels;
@@ -161,8 +161,8 @@ void PassOption::find_countable() {
              positions(largest_tile(graph_, pass_, step, grid, sizes_)) <= most / channels;
     });
   };
-  if (counts({})) return;  // the whole picture is the largest tile
-  countable_.assign(chunks() * heights() * widths(), true);
+  if (can_index({})) return;  // the whole picture is the largest tile
+  small_enough_.assign(chunks() * heights() * widths(), true);
   for (const Step& step : pass_.steps) {
     if (!makes_tile(step)) continue;
     // A tile's extent along an axis depends on the grid's along that axis alone.
@@ -180,7 +180,7 @@ void PassOption::find_countable() {
     for (const int64_t t : frames) {
       for (const int64_t y : rows) {
         for (const int64_t x : columns) {
-          if (t * y * x > most_positions) countable_[shape] = false;
+          if (t * y * x > most_positions) small_enough_[shape] = false;
           ++shape;
         }
       }
@@ -201,7 +201,8 @@ void PassOption::find_priced() {
       for (size_t i = 0; i < heights() * widths(); ++i) {
         const Extent grid = tile(Shape(i / widths(), i % widths(), chunk));
         priced_.back().push_back(costs_.covers(pass_, grid, sizes_));
-        any = any || (priced_.back().back() && (countable_.empty() || countable_[priced_.back().size() - 1]));
+        any = any ||
+              (priced_.back().back() && (small_enough_.empty() || small_enough_[priced_.back().size() - 1]));
       }
     }
   }

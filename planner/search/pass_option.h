@@ -55,9 +55,9 @@ class PassOption {
   size_t widths() const { return widths_.size(); }
   size_t chunks() const { return chunks_.size(); }
   Extent tile(const Shape& shape) const;
-  /// Every shape that is countable(), without seconds and bytes.
+  /// Every shape for which is_usable() is true, without seconds and bytes.
   std::vector<Shape> shapes() const;
-  /// Countable shapes to try for the smallest peak, smaller ones first. One of them has the smallest peak of
+  /// Usable shapes to try for the smallest peak, smaller ones first. One of them has the smallest peak of
   /// all. With assumed costs, the direct algorithm, narrower tiles and fewer frames need no more memory, so
   /// other shapes are left out. Tiles of the full width and all frames stay, because no other tile precedes
   /// them in their band.
@@ -65,10 +65,10 @@ class PassOption {
   /// False if the shape cannot be used, for one of three reasons: the device's libraries cannot index a tile
   /// of this size (decoder/schedule/gpu_layout.h); a GPU would run too many tiles; or the profile does not
   /// cover tiles this large and the pass has smaller ones.
-  bool countable(const Shape& shape) const {
+  bool is_usable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
     const std::vector<bool>& priced = priced_[shape.algorithms];
-    return (countable_.empty() || countable_[number]) && (priced.empty() || priced[number]) &&
+    return (small_enough_.empty() || small_enough_[number]) && (priced.empty() || priced[number]) &&
            !too_many_tiles(shape);
   }
   /// Compute time of the pass. Includes transforming kernels for their algorithm. Excludes transfers and
@@ -108,7 +108,8 @@ class PassOption {
 
   bool too_many_tiles(const Shape& shape) const;
   void find_seconds() const;
-  void find_countable();
+  /// Finds the shapes whose tiles the device's libraries can index.
+  void find_small_enough();
   /// Finds the shapes that the latency tables cover, for every entry of algorithms_.
   void find_priced();
   /// Rows of a tensor that are stored. A rank also stores the rows of other ranks that this pass reads.
@@ -132,7 +133,7 @@ class PassOption {
   /// Indexed by algorithm, then by chunk; heights in order, widths within a height. Filled on first use.
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
-  std::vector<bool> countable_;            ///< by chunk, then height, then width; empty if all are countable
+  std::vector<bool> small_enough_;         ///< by chunk, then height, then width; empty if all are
   std::vector<std::vector<bool>> priced_;  ///< by algorithm, then likewise: shapes that latency tables cover
   /// By height and tiers. Filled on first use.
   mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;

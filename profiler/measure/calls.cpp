@@ -35,10 +35,10 @@ class OperationCall {
     const int64_t edge = conv ? 2 : 0;
     region_ = {{frame, frame + 1}, {edge, edge + rows}, {edge, edge + columns}};
     if (op.kind == OpKind::attention) region_ = region_of(1, rows);
-    picture_ = {frame + 1, rows + 2 * edge, columns + 2 * edge};
-    source_picture_ = {frames_at_scale({0, frame + 1}, op.factor.t, op.stride.t).end,
-                       ceil_divide(picture_.y, op.factor.y) * op.stride.y,
-                       ceil_divide(picture_.x, op.factor.x) * op.stride.x};
+    result_extent_ = {frame + 1, rows + 2 * edge, columns + 2 * edge};
+    source_extent_ = {frames_at_scale({0, frame + 1}, op.factor.t, op.stride.t).end,
+                      ceil_divide(result_extent_.y, op.factor.y) * op.stride.y,
+                      ceil_divide(result_extent_.x, op.factor.x) * op.stride.x};
     keys_ = columns;
   }
 
@@ -47,8 +47,8 @@ class OperationCall {
     prepared->call = {.kind = op_.kind,
                       .op = &op_,
                       .region = region_,
-                      .picture = picture_,
-                      .source_picture = source_picture_};
+                      .result_extent = result_extent_,
+                      .source_extent = source_extent_};
     const size_t first = op_.kind == OpKind::add ? 1 : 0;
     for (size_t k = first; k < op_.inputs.size(); ++k) add_input(k, *prepared);
     if (first == 1) {
@@ -68,8 +68,8 @@ class OperationCall {
       return;
     }
     Region needed = needed_region(op_, region_);
-    if (needs_all_frames(op_)) needed.t = {0, source_picture_.t};
-    if (op_.kind != OpKind::conv) needed = inside(needed, source_picture_);
+    if (needs_all_frames(op_)) needed.t = {0, source_extent_.t};
+    if (op_.kind != OpKind::conv) needed = inside(needed, source_extent_);
     prepared.tiles.push_back(operands_.tile(needed, tensor.channels));
     prepared.call.inputs.push_back(prepared.tiles.back().view);
   }
@@ -102,7 +102,7 @@ class OperationCall {
   Device& device_;
   Operands& operands_;
   Region region_;
-  Extent picture_, source_picture_;
+  Extent result_extent_, source_extent_;
   int64_t keys_ = 0;
 };
 
@@ -123,7 +123,7 @@ Call Calls::moving(const std::string& step, int64_t channels, int64_t rows, int6
                           .inputs = {operands.next(rows, columns, channels)},
                           .target = made.view,
                           .region = region,
-                          .picture = {1, rows, columns}});
+                          .result_extent = {1, rows, columns}});
             },
             operands.tile_bytes(rows * columns * channels)};
   }

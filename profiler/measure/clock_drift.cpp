@@ -8,27 +8,27 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr size_t kBeside = 12;  // looks before and after, a second or so in all
+constexpr size_t kBeside = 12;  // samples before and after, a second or so in all
 
 }  // namespace
 
-size_t ClockDrift::look() {
-  if (looked_ && clock_() - looked_at_seconds_ < benchmark_.steady_clock_drift_seconds())
+size_t ClockDrift::sample() {
+  if (sampled_ && clock_() - sampled_at_seconds_ < benchmark_.steady_clock_drift_seconds())
     return seen_.size() - 1;
   seen_.push_back(benchmark_.reference_seconds());
-  looked_at_seconds_ = clock_();
-  looked_ = true;
+  sampled_at_seconds_ = clock_();
+  sampled_ = true;
   return seen_.size() - 1;
 }
 
-double ClockDrift::about(size_t look) const {
-  const size_t begin = look - std::min(look, kBeside), end = std::min(look + kBeside + 1, seen_.size());
+double ClockDrift::about(size_t sample) const {
+  const size_t begin = sample - std::min(sample, kBeside), end = std::min(sample + kBeside + 1, seen_.size());
   const auto from = [&](size_t i) { return seen_.begin() + static_cast<std::ptrdiff_t>(i); };
   return median({from(begin), from(end)});
 }
 
-double ClockDrift::at(size_t look) const {
-  return about(look) / median(seen_);
+double ClockDrift::at(size_t sample) const {
+  return about(sample) / median(seen_);
 }
 
 double ClockDrift::typical() const {

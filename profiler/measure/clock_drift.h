@@ -12,26 +12,26 @@ namespace headroom::profiler {
 /// Measured times are divided by the drift before they are compared.
 class ClockDrift {
  public:
-  /// Continues the reference times in `seen` and appends to them.
+  /// Continues the samples in `seen`, which are reference times in seconds, and appends to them.
   ClockDrift(Benchmark& benchmark, Clock clock, std::vector<double>& seen)
       : benchmark_(benchmark), clock_(std::move(clock)), seen_(seen) {}
 
-  /// Measures the reference call, unless the last measurement is recent enough. Returns the measurement's
-  /// index.
-  size_t look();
-  /// Drift at a look: median reference time around that look over the median of all looks.
-  double at(size_t look) const;
-  /// Mean distance of the drift from 1 over all looks.
+  /// Takes a sample: times the reference call, unless the last sample is recent enough. Returns the index of
+  /// the newest sample.
+  size_t sample();
+  /// Drift at a sample: the median of the samples around it over the median of all samples.
+  double at(size_t sample) const;
+  /// Mean distance of the drift from 1 over all samples.
   double typical() const;
 
  private:
-  double about(size_t look) const;
+  double about(size_t sample) const;
 
   Benchmark& benchmark_;
   const Clock clock_;
   std::vector<double>& seen_;
-  bool looked_ = false;
-  double looked_at_seconds_ = 0;
+  bool sampled_ = false;
+  double sampled_at_seconds_ = 0;
 };
 
 }  // namespace headroom::profiler

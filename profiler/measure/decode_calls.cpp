@@ -76,12 +76,12 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   const std::string table =
       moves ? moving_latency_table_name(name_of(step.kind), graph_.tensor(step.tensor).channels)
             : latency_table_name(graph_, graph_.op(step.op), pass.convolutions.of(step.op));
-  int64_t rows = made.y * static_cast<int64_t>(calls.layers), columns = made.x;
+  int64_t rows = made.y * static_cast<int64_t>(calls.frames_per_call), columns = made.x;
   if (step.kind == OpKind::attention) {
     rows = made.y * made.x;
     columns = latency_table_extent(graph_, graph_.op(step.op), sizes_.latent).x;
   }
-  auto& [count, seconds] = calls_[{table, rows, columns, look_()}];
+  auto& [count, seconds] = calls_[{table, rows, columns, sample_()}];
   count += calls.calls;
   seconds += done.seconds;
 }
@@ -95,7 +95,7 @@ std::vector<DecodeCalls> DecodeCallRecorder::calls() const {
 }
 
 std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift) {
-  for (DecodeCalls& each : calls) each.seconds /= drift.at(each.look);
+  for (DecodeCalls& each : calls) each.seconds /= drift.at(each.sample);
   return calls;
 }
 

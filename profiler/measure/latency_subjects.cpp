@@ -12,35 +12,34 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Knots: `first`, the entries of `more` up to 2/3 of `whole`, and `whole`. A coarse grid uses every second
-/// entry.
-std::vector<int64_t> knots_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more,
-                                 bool coarse) {
-  std::vector<int64_t> knots;
-  if (first < whole) knots.push_back(first);
+/// Grid points: `first`, the entries of `more` up to 2/3 of `whole`, and `whole`. A coarse grid uses every
+/// second entry.
+std::vector<int64_t> grid_up_to(int64_t whole, int64_t first, const std::vector<int64_t>& more, bool coarse) {
+  std::vector<int64_t> points;
+  if (first < whole) points.push_back(first);
   for (size_t i = coarse ? 1 : 0; i < more.size(); i += coarse ? 2 : 1) {
-    if (more[i] > first && more[i] * 3 <= whole * 2) knots.push_back(more[i]);
+    if (more[i] > first && more[i] * 3 <= whole * 2) points.push_back(more[i]);
   }
-  knots.push_back(whole);
-  return knots;
+  points.push_back(whole);
+  return points;
 }
 
 LatencyTable empty_table(const std::string& name, const Extent& whole, OpKind kind, bool coarse) {
   LatencyTable table;
   table.name = name;
   if (kind == OpKind::attention) {
-    table.rows = knots_up_to(whole.y, 16, {64, 256, 1024, 4096, 16384}, coarse);
-    table.columns = knots_up_to(whole.x, 64, {512, 2048, 8192, 32768}, coarse);
+    table.rows = grid_up_to(whole.y, 16, {64, 256, 1024, 4096, 16384}, coarse);
+    table.columns = grid_up_to(whole.x, 64, {512, 2048, 8192, 32768}, coarse);
   } else {
-    table.rows = knots_up_to(whole.y, 1, {2, 4, 8, 16, 32, 64, 128}, coarse);
-    table.columns = knots_up_to(whole.x, 4, {16, 64, 256, 1024}, coarse);
+    table.rows = grid_up_to(whole.y, 1, {2, 4, 8, 16, 32, 64, 128}, coarse);
+    table.columns = grid_up_to(whole.x, 4, {16, 64, 256, 1024}, coarse);
   }
   table.seconds.assign(table.rows.size() * table.columns.size(), kUnknown);
   table.workspace_bytes.assign(table.seconds.size(), 0);
   return table;
 }
 
-/// Extents between the knots, inside the range.
+/// Extents between the grid points, inside the range.
 std::vector<std::pair<int64_t, int64_t>> between(const LatencyTable& table) {
   std::vector<std::pair<int64_t, int64_t>> points;
   for (const auto& [y, x] :

@@ -59,7 +59,7 @@ class Measuring {
   Estimate estimate(const MeasuredPoint& point) const {
     std::vector<CorrectedVisit> visits;
     for (const Visit& visit : point.visits)
-      visits.push_back({visit.seconds / clock_drift_.at(visit.look), visit.waited_share});
+      visits.push_back({visit.seconds / clock_drift_.at(visit.sample), visit.waited_share});
     return estimate_of(visits);
   }
 
@@ -120,7 +120,7 @@ class Measuring {
     bool first = true;
     for (size_t i : list) {
       if (long_[s][i]) continue;
-      const size_t look = clock_drift_.look();
+      const size_t sample = clock_drift_.sample();
       const Call call = subject.call(i);
       if (first) call.run();
       first = false;
@@ -131,7 +131,7 @@ class Measuring {
       const double took = std::max(1e-9, request_.clock() - began) * benchmark_.threads();
       MeasuredPoint& point = found(s)[i];
       point.visits.push_back(
-          {seconds, look, std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0)});
+          {seconds, sample, std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0)});
       const int64_t beside = benchmark_.window_peak_bytes() - before - call.result_bytes;
       point.workspace_bytes = std::max({point.workspace_bytes, beside, int64_t{0}});
     }

@@ -39,12 +39,12 @@ class CallTimes {
   std::vector<double> seconds_;
 };
 
-/// One visit to a point in one round: the time of a call and the index of the look at the clock drift
+/// One visit to a point in one round: the time of a call and the index of the clock-drift sample
 /// (clock_drift.h). `waited_share` is the share of thread time spent waiting for processors that other
 /// programs held.
 struct Visit {
   double seconds = 0;
-  size_t look = 0;
+  size_t sample = 0;
   double waited_share = 0;
   friend bool operator==(const Visit&, const Visit&) = default;
 };

@@ -67,7 +67,7 @@ class OperationModel {
         return graph().unfold_frames(
             "op", x_,
             graph().conv("rest", input_, 2 * channels_, {3, 1, 1},
-                         {.over_frames = true, .before_first = BeforeFirst::zeros_for_it_too}));
+                         {.over_frames = true, .before_first = BeforeFirst::zeros_instead_of_first_frame}));
       case OpKind::gate:
         return graph().gate("op", x_);
       case OpKind::depth_to_space:

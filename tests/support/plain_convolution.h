@@ -72,7 +72,7 @@ class PlainConvolution {
   template <typename Value, typename Add>
   void each_product(int32_t end_frame, int32_t t, int32_t y, int32_t x, const Value& value,
                     const Add& add) const {
-    const bool without_first = shape_.before_first == BeforeFirst::zeros_for_it_too;
+    const bool without_first = shape_.before_first == BeforeFirst::zeros_instead_of_first_frame;
     for (int32_t k = 0; k < shape_.frames; ++k) {
       int32_t frame = std::min(t * shape_.stride.t - frames_before() + k, end_frame - 1);
       if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);

@@ -142,7 +142,7 @@ class PlainDecode {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
         int64_t frame = std::min(t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
         if (traits.before_first == BeforeFirst::first_frame) frame = std::max<int64_t>(0, frame);
-        if (traits.before_first == BeforeFirst::zeros_for_it_too && frame == 0) continue;
+        if (traits.before_first == BeforeFirst::zeros_instead_of_first_frame && frame == 0) continue;
         const int64_t top = y * op.stride.y - (traits.begins_at_own ? 0 : k.y / 2),
                       left = x * op.stride.x - (traits.begins_at_own ? 0 : k.x / 2);
         const int64_t row = stands_for(traits.edges, top + ky, size.y),

@@ -83,7 +83,7 @@ __host__ __device__ inline int32_t frames_before(const ConvolutionShape& shape) 
 __host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape, int32_t t) {
   if (shape.before_first == BeforeFirst::first_frame) return 0;
   const int32_t missing = frames_before(shape) + 1 - t * shape.stride.t -
-                          (shape.before_first == BeforeFirst::zeros_for_it_too ? 0 : 1);
+                          (shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 0 : 1);
   return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
 }
 /// Input frame that kernel frame `tap` reads, from first_tap_frame() on. The input's frames end before `end`.

@@ -261,7 +261,7 @@ void check_predicted(const nlohmann::json& config, ProfileRequest request,
   const Profile profile = measured.profile(model, request);
   for (const LatencyTable& latency_table : profile.latency_tables) {
     CAPTURE(latency_table.name);
-    // A latency table of a single knot along the columns knows of no fixed part there.
+    // A latency table of a single grid point along the columns knows of no fixed part there.
     if (latency_table.columns.size() > 1) CHECK(latency_table.held_out_error < 1e-9);
   }
   for (const auto& [width, height] : others) {

@@ -197,7 +197,7 @@ TEST_CASE("what calls took in a decode on a slow clock is taken for what they ta
     const double start = clock();
     call.run();
     const double took = clock() - start;
-    decode.push_back({"gather", 1000, 1000, 1, took, drift.look()});
+    decode.push_back({"gather", 1000, 1000, 1, took, drift.sample()});
   }
   const double usual = MadeUpCpu::usual_seconds(1000, 1000);
   double slow = 0, corrected = 0;

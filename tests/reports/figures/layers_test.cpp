@@ -70,7 +70,7 @@ TEST_CASE("layers: what was live at a peak adds up to it") {
   CHECK(number(peak_live_table(profile, 1), 0, 2) == Approx(2.0 / 3));
 }
 
-TEST_CASE("layers: a latency table's line for each number of columns goes through its knots") {
+TEST_CASE("layers: a latency table's line for each number of columns goes through its grid points") {
   const profiler::LatencyTable latency_table{
       "conv 3x3 8->16", {1, 2, 8}, {4, 32}, {1e-4, 6e-4, 2e-4, 1e-3, 7e-4, 4e-3}, {0, 0, 0, 0, 0, 0}};
   const Chart chart = latency_table_chart(latency_table);

@@ -102,7 +102,8 @@ int32_t frames_before(const ConvolutionShape& shape) {
 
 /// Frames whose taps all read frames inside the input. The others need padding along time.
 Span regular_frames(const ConvolutionShape& shape, const Span& frames, int32_t input_end) {
-  const int32_t first = frames_before(shape) + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+  const int32_t first =
+      frames_before(shape) + (shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 1 : 0);
   const int32_t begin = std::min(std::max(first, frames.begin), frames.end);
   return {begin, std::max(begin, std::min(frames.end, input_end - shape.frames_ahead))};
 }

@@ -155,8 +155,8 @@ ConvolutionShape random_shape(Random& random) {
   shape.columns =
       shape.upsamples ? 3 : static_cast<int32_t>(random.pick<int64_t>({1, 3, random.integer(1, 5)}));
   shape.frames = random.chance(0.6) ? 1 : static_cast<int32_t>(random.integer(2, 3));
-  shape.before_first =
-      random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  shape.before_first = random.pick<BeforeFirst>(
+      {BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_instead_of_first_frame});
   if (shape.frames == 1) shape.before_first = BeforeFirst::zeros;
   if (shape.before_first == BeforeFirst::first_frame)
     shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
@@ -225,7 +225,7 @@ TEST_CASE("convolution by tensor cores, large tiles") {
 
 TEST_CASE("convolution over the time reads the frames that its rule says") {
   const BeforeFirst rule =
-      GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too);
+      GENERATE(BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_instead_of_first_frame);
   const int32_t frames = GENERATE(1, 2, 3, 4);
   const Dtype dtype = GENERATE(Dtype::fp32, Dtype::fp16);
   if (headroom::test::kSanitized && frames % 2 == 0) return;

@@ -54,7 +54,7 @@ class AskedCard final : public gpu::ConvolutionEngine {
   using Box = gpu::Box;
 
   void note_left(const gpu::ConvolutionShape& shape, const Box& box) {
-    const bool starts = shape.before_first == BeforeFirst::zeros_for_it_too;
+    const bool starts = shape.before_first == BeforeFirst::zeros_instead_of_first_frame;
     const bool one_tap = shape.frames == 1 && shape.rows == 1 && shape.columns == 1;
     const LeftFor why = shape.groups != 1                                  ? LeftFor::groups
                         : one_tap                                          ? LeftFor::one_tap_in_place

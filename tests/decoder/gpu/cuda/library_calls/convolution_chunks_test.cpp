@@ -84,8 +84,8 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   shape.rows = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
   shape.columns = shape.upsamples ? 3 : random.pick<int32_t>({1, 3, 5});
   shape.frames = random.pick<int32_t>({1, 1, 2, 3});
-  shape.before_first =
-      random.pick<BeforeFirst>({BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_for_it_too});
+  shape.before_first = random.pick<BeforeFirst>(
+      {BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_instead_of_first_frame});
   if (shape.before_first == BeforeFirst::first_frame)
     shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   if (!shape.upsamples && shape.frames_ahead == 0 && random.chance(0.1))
@@ -181,7 +181,8 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
     int64_t irregular = 0;
     for (int32_t t = region.t.begin; t < region.t.end; ++t) {
       const int32_t earlier = shape.frames - 1 - shape.frames_ahead,
-                    first = earlier + (shape.before_first == BeforeFirst::zeros_for_it_too ? 1 : 0);
+                    first =
+                        earlier + (shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 1 : 0);
       if (t < first || t + shape.frames_ahead >= held.t.end) ++irregular;
     }
     CHECK(left_positions == irregular * test::length(region.y) * test::length(region.x));
