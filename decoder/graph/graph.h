@@ -387,7 +387,7 @@ class Graph {
   TensorId find_tensor(const std::string& name) const;
   /// Returns -1 if no operation has this name.
   OpId find_op(const std::string& name) const;
-  /// This decoder, simplified for latents of one frame (single_frame.cpp).
+  /// This graph, simplified for one frame (single_frame.cpp).
   Graph of_one_frame() const;
 
  private:

@@ -13,7 +13,8 @@ Interval image(const Interval& grid, int32_t tensor_scale, int32_t grid_scale);
 
 // Along an axis that a pass carries, a step makes each position once, tile after tile. It runs ahead of the
 // grid's tiles by its `halo.after`, and its tile begins with `halo.before` positions that it copies from
-// the tile before it: these are carried. A convolution of 3 with halo 2+1, tiles of 4:
+// the tile before it: these are carried. Here a convolution of 3 reads the step, so its halo is 2+1:
+// `before` counts from the first position that is new. Grid tiles of 4:
 //
 //     grid tile      |0  1  2  3 |4  5  6  7 |8  9 10 11 |
 //     made           |0  1  2  3  4|5  6  7  8|9 10 11|          TileAxis::made()

@@ -637,8 +637,8 @@ takes %2 and %3 there</source>
         <translation>屏障</translation>
     </message>
     <message>
-        <source>An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, the keys and values of attention. Between two barriers a tile gives exactly the untiled values.</source>
-        <translation>必须看过整幅图像才能继续的运算：GroupNorm 的统计量，注意力的键和值。两个屏障之间，切块得到的数值与不切块时完全相同。</translation>
+        <source>An input that must be complete over the whole picture before an operation can go on: the input of GroupNorm&apos;s statistics, the keys and values of attention. Between two barriers a tile gives exactly the untiled values.</source>
+        <translation>运算继续之前必须在整幅图像上完整的输入：GroupNorm 统计量的输入，注意力的键和值。两个屏障之间，切块得到的数值与不切块时完全相同。</translation>
     </message>
     <message>
         <source>Cut point</source>

@@ -44,8 +44,9 @@ Glossary::Words Glossary::words_of_plans() {
                       "tensors that it keeps and where. A plan also states the predicted peak and time.")},
       {tr("Remedy"), tr("A change with which a decode fits a limit, such as 16 bits or a scratch file.")},
       {tr("Barrier"),
-       tr("An operation that must see the whole picture before it can go on: the statistics of a GroupNorm, "
-          "the keys and values of attention. Between two barriers a tile gives exactly the untiled values.")},
+       tr("An input that must be complete over the whole picture before an operation can go on: the input of "
+          "GroupNorm's statistics, the keys and values of attention. Between two barriers a tile gives "
+          "exactly the untiled values.")},
       {tr("Cut point"), tr("A tensor between two layers where a pass may end although no barrier requires "
                            "it. If the pass ends there, the plan keeps the tensor.")},
       {tr("Pass"),

@@ -58,9 +58,9 @@ class PassOption {
   /// Every shape for which is_usable() is true, without seconds and bytes.
   std::vector<Shape> shapes() const;
   /// Usable shapes to try for the smallest peak, smaller ones first. One of them has the smallest peak of
-  /// all. With assumed costs, the direct algorithm, narrower tiles and fewer frames need no more memory, so
-  /// other shapes are left out. Tiles of the full width and all frames stay, because no other tile precedes
-  /// them in their band.
+  /// all. With assumed costs, only shapes with the direct algorithm stay, with the fewest or all frames, and
+  /// with the narrowest or the full width. If rows are carried, narrower tiles may need more memory, so every
+  /// width stays.
   std::vector<Shape> small_shapes() const;
   /// False if the shape cannot be used, for one of three reasons: the device's libraries cannot index a tile
   /// of this size (decoder/schedule/gpu_layout.h); a GPU would run too many tiles; or the profile does not
@@ -86,9 +86,10 @@ class PassOption {
   /// Kept blocks by segment of the pass (decoder/schedule/peak.h).
   struct LiveBySegment {
     std::vector<SegmentBytes> first;  ///< first of several bands, if its tiles differ
-    std::vector<SegmentBytes> full;   ///< all bands but the last; empty if there is only one band
-    std::vector<SegmentBytes> last;   ///< the last band, whose tiles may have fewer rows
-    std::vector<TensorId> staged{};   ///< keys and values that are fetched block by block
+    std::vector<SegmentBytes>
+        full;  ///< the bands between `first`, if set, and `last`; empty if there are none
+    std::vector<SegmentBytes> last;  ///< the last band, whose tiles may have fewer rows
+    std::vector<TensorId> staged{};  ///< keys and values that are fetched block by block
   };
   const LiveBySegment& live_bytes(size_t height, const std::vector<MemoryTier>& tiers) const;
   /// Peak of the pass: live blocks plus the working memory of its tiles.
