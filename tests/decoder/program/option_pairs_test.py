@@ -92,7 +92,7 @@ class OptionPairs(unittest.TestCase):
             (["headroom-report", "stats.json", "--json", "--model", "vae"], "--model: goes with"),
         ]
         if (BIN / "headroom-profile").exists():
-            refused.append(([*profile, "--dtype", "bf16"], "--dtype and --repeats do not go with --plan"))
+            refused.append(([*profile, "--dtype", "bf16"], "--dtype, --direction and --repeats do not go with --plan"))
         for words, part in refused:
             with self.subTest(words=words):
                 self.assert_refused(self.call(*words), part)
