@@ -157,9 +157,9 @@ class Encoding {
       size.extent = nearest;
     }
     const Extent& extent = size.extent;
-    std::string wrong = wrong_pixels(encoder_, extent.x, extent.y);
-    if (wrong.empty() && !wrong_frames(encoder_, extent.t).empty())
-      wrong = "frames: " + wrong_frames(encoder_, extent.t);
+    const std::string pixels = wrong_pixels(encoder_, extent.x, extent.y);
+    const std::string frames = wrong_frames(encoder_, extent.t);
+    const std::string wrong = !pixels.empty() ? pixels : frames.empty() ? "" : "frames: " + frames;
     if (!wrong.empty())
       throw InputError(printable(picture.string()) + ": " + wrong +
                        (options_.crop ? "" : "; or give --crop"));

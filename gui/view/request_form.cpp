@@ -333,7 +333,10 @@ void RequestForm::listProfiles() {
   profile_->addItem(assumedFor(device()));
   const auto add = [this](const reports::DocumentPtr& document) {
     const auto* profile = document == nullptr ? nullptr : document->as<profiler::Profile>();
-    if (profile == nullptr || profile->device_kind != device() || profile->direction != direction()) return;
+    Request chosen;
+    chosen.device = device();
+    chosen.direction = direction();
+    if (profile == nullptr || !serves(*profile, chosen)) return;
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
     profiles_.push_back(document);
     profile_->addItem(QString::fromStdString(document->file.filename().string()));
