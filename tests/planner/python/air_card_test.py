@@ -23,7 +23,7 @@ from pathlib import Path
 from unittest import mock
 
 import accelerate
-import comfyui_test
+import comfyui_support
 import headroom_vae
 import tiny
 import torch
@@ -304,14 +304,14 @@ class Decodes(AirCard):
         self.assert_on_card(4)
 
     def test_the_comfyui_node_decodes_where_comfyui_runs_the_vae(self):
-        vae = comfyui_test.Nodes().vae()
+        vae = comfyui_support.small_vae()
         z = latent(2, 4, 9, 7)
         theirs = torch.clamp((vae.decode(z).sample + 1) / 2, 0, 1).movedim(1, -1)
         freed = sys.modules["comfy.model_management"].freed
         freed.clear()
-        node = comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
+        node = comfyui_support.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]()
         for where in ("cpu", CARD):  # "cpu": ComfyUI has offloaded the weights
-            made = comfyui_test.comfy_vae(vae)
+            made = comfyui_support.comfy_vae(vae)
             made.first_stage_model.to(where)
             made.device, made.vae_dtype = CARD, torch.float32
             ours, report = node.decode({"samples": z}, made, limit_gib=1 / 32)
@@ -326,15 +326,15 @@ class Decodes(AirCard):
         self.assert_on_card(3)
 
     def test_the_comfyui_node_encodes_where_comfyui_runs_the_vae(self):
-        vae = comfyui_test.Nodes().vae()
-        pixels = comfyui_test.random_pixels(1, 36, 28, 3)
+        vae = comfyui_support.small_vae()
+        pixels = comfyui_support.random_pixels(1, 36, 28, 3)
         theirs = vae.encode(pixels.movedim(-1, 1) * 2 - 1).latent_dist.mode()
         freed = sys.modules["comfy.model_management"].freed
         freed.clear()
-        made = comfyui_test.comfy_vae(vae, multiple=4)
+        made = comfyui_support.comfy_vae(vae, multiple=4)
         made.first_stage_model.to(CARD)
         made.device, made.vae_dtype = CARD, torch.float32
-        ours, report = comfyui_test.encoded_by_node(made, pixels, limit_gib=1 / 32)
+        ours, report = comfyui_support.encoded_by_node(made, pixels, limit_gib=1 / 32)
         self.assert_close(ours, theirs)
         self.assertIn("on cuda", report)
         self.assertEqual([where for _, where in freed], [CARD])

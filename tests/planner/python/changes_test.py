@@ -12,7 +12,7 @@ import unittest
 import weakref
 
 import accelerate
-import comfyui_test
+import comfyui_support
 import diffusers
 import headroom_vae
 import tiny
@@ -349,7 +349,7 @@ class Layered(torch.nn.Module):
                 linear, module = module, torch.nn.Conv2d(module.in_features, module.out_features, 1)
                 module.load_state_dict({"weight": linear.weight[..., None, None], "bias": linear.bias})
             owner = self
-            *path, leaf = comfyui_test.original_name(f"{name}.weight", len(vae.config.block_out_channels)).split(".")[:-1]
+            *path, leaf = comfyui_support.original_name(f"{name}.weight", len(vae.config.block_out_channels)).split(".")[:-1]
             for word in path:
                 if word not in owner._modules:
                     owner.add_module(word, torch.nn.Module())
@@ -360,7 +360,7 @@ class Layered(torch.nn.Module):
 class Node(Case):
     """ComfyUI's VAEs have no config."""
 
-    def decode(self, made, node=comfyui_test.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]):
+    def decode(self, made, node=comfyui_support.nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]):
         return node().decode({"samples": self.z}, made, limit_gib=1 / 16)[0]
 
     def test_changed_layers_are_refused_by_name(self):
@@ -378,10 +378,10 @@ class Node(Case):
             (lambda vae: vae.decoder.mid.register_forward_hook(lambda *_: None), r"^decoder\.mid: a forward hook"),
             (attention, r"^decoder\.mid\.attn_1: optimized_attention is .*attention, expected a function of torch"),
         ):
-            vae = comfyui_test.Nodes().vae()
+            vae = comfyui_support.small_vae()
             theirs = torch.clamp((own_decode(vae, self.z) + 1) / 2, 0, 1).movedim(1, -1)
             for decodes in (0, 1):
-                made = comfyui_test.comfy_vae(vae)
+                made = comfyui_support.comfy_vae(vae)
                 made.first_stage_model = Layered(copy.deepcopy(vae))
                 for _ in range(decodes):
                     self.assert_close(self.decode(made), theirs)
@@ -391,7 +391,7 @@ class Node(Case):
 
 
     def test_what_is_held_goes_with_the_module(self):
-        made = comfyui_test.comfy_vae(comfyui_test.Nodes().vae())
+        made = comfyui_support.comfy_vae(comfyui_support.small_vae())
         self.decode(made)
         gone = weakref.ref(made.first_stage_model)
         del made

@@ -17,7 +17,7 @@ import comfyui_stand_in
 import headroom_vae
 import tiny
 import torch
-from comfyui_test import (
+from comfyui_support import (
     Renamed,
     comfy_vae,
     cropped,

@@ -20,7 +20,7 @@ import unittest.mock
 import headroom_vae
 import tiny
 import torch
-from comfyui_test import comfy_vae, nodes
+from comfyui_support import comfy_vae, nodes
 
 DRAWN = {"enable": 40, "node": 20}
 BIN = pathlib.Path()

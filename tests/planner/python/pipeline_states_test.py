@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 import accelerate
-import comfyui_test
+import comfyui_support
 import diffusers
 import headroom_vae
 import tiny
@@ -358,11 +358,11 @@ def _original_name(name: str) -> str:
     """Name of a tensor in Stable Diffusion's original code."""
     words = name.split(".")
     if words[0] != "encoder":
-        return comfyui_test.original_name(name, 2)
+        return comfyui_support.original_name(name, 2)
     if words[1] == "down_blocks":
         kind = ["block", words[4]] if words[3] == "resnets" else ["downsample"]
         return ".".join(["encoder", "down", words[2], *kind, *words[5:]]).replace("conv_shortcut", "nin_shortcut")
-    return "encoder" + comfyui_test.original_name(".".join(["decoder", *words[1:]]), 2).removeprefix("decoder")
+    return "encoder" + comfyui_support.original_name(".".join(["decoder", *words[1:]]), 2).removeprefix("decoder")
 
 
 def _as_original(name: str, value: torch.Tensor) -> torch.Tensor:
