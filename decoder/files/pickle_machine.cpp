@@ -254,7 +254,7 @@ bool PickleMachine::stack(unsigned char opcode) {
       }
       return true;
     case '1':
-      stack_.resize(take_mark("what is dropped"));
+      stack_.resize(take_mark("dropped values"));
       return true;
     case '2':
       push(top("a value to repeat"));
@@ -370,13 +370,13 @@ void PickleMachine::grow(uint32_t target, PickleKind kind, size_t first) {
 bool PickleMachine::growth(unsigned char opcode) {
   const auto last = [&](PickleKind kind, size_t count) {
     if (stack_.size() < fence() + count + 1)
-      fail(std::string(text_of(kind)) + " and what is put into it", "fewer values");
+      fail(std::string(text_of(kind)) + " and its new values", "fewer values");
     const size_t first = stack_.size() - count;
     grow(growing(stack_[first - 1], kind), kind, first);
     return true;
   };
   const auto marked = [&](PickleKind kind) {
-    const size_t first = take_mark("what is put into a container");
+    const size_t first = take_mark("a container's new values");
     if (first <= fence()) fail(text_of(kind), "nothing on the stack");
     grow(growing(stack_[first - 1], kind), kind, first);
     return true;

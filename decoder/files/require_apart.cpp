@@ -98,7 +98,7 @@ class Inputs {
 
 void Inputs::require_apart_from(const Identity& identity, const NamedFile& output) const {
   if (const auto input = read_.find(identity); input != read_.end())
-    refuse(output, "would overwrite what is read as", *input->second);
+    refuse(output, "would overwrite the input of", *input->second);
   if (const auto input = read_with_.find(identity); input != read_with_.end())
     refuse(output, "would overwrite a file of", *input->second);
 }
@@ -126,7 +126,7 @@ void require_apart(const std::vector<NamedFile>& outputs, const std::vector<Name
     const path file = printed ? path() : file_behind_links(output.file);
     const Identity identity = printed ? Identity{.missing = "-"} : identity_of(file);
     const auto [other, is_new] = written.emplace(identity, &output);
-    if (!is_new) refuse(output, "expected a file of its own, found that of", *other->second);
+    if (!is_new) refuse(output, "expected another file than", *other->second);
     read.require_apart_from(identity, output);
     if (!printed) files.emplace_back(file, &output);
   }

@@ -56,7 +56,7 @@ struct Directory {
 /// Requires that the directory ends before `end`.
 Directory checked_directory(const ReadOnlyFile& file, uint64_t begin, uint64_t bytes, int64_t end) {
   const auto most = static_cast<uint64_t>(end);
-  if (begin > most || bytes > most - begin) refuse_zip(file, "its directory is said to lie outside the file");
+  if (begin > most || bytes > most - begin) refuse_zip(file, "its directory points outside the file");
   if (bytes > static_cast<uint64_t>(kLargestDirectory)) refuse_zip(file, "its directory is above 64 MiB");
   return {static_cast<int64_t>(begin), static_cast<int64_t>(bytes)};
 }
@@ -70,7 +70,7 @@ std::optional<Directory> zip64_directory(const ReadOnlyFile& file, int64_t end_r
   const uint64_t at = Record(locator_bytes, file.origin()).number(8, 8);
   const int64_t last = end_record - kLocatorBytes - kRecordBytes;
   if (last < 0 || at > static_cast<uint64_t>(last))
-    refuse_zip(file, "its zip64 record is said to lie outside the file");
+    refuse_zip(file, "its zip64 record points outside the file");
   const std::string bytes = bytes_at(file, static_cast<int64_t>(at), kRecordBytes);
   if (!bytes.starts_with("PK\x06\x06")) refuse_zip(file, "its zip64 record is missing");
   const Record record(bytes, file.origin());
@@ -118,7 +118,7 @@ EntryPlace place_of(const Record& entry, const Record& extra) {
 /// Offset of an entry's data, right after the entry's local header.
 int64_t begin_of(const ReadOnlyFile& file, const EntryPlace& place, int64_t end, const std::string& name) {
   constexpr int64_t kHeaderBytes = 30;
-  const auto outside = [&] { refuse_zip(file, printable(name) + " is said to lie outside the file"); };
+  const auto outside = [&] { refuse_zip(file, printable(name) + " points outside the file"); };
   const auto most = static_cast<uint64_t>(end);
   if (most < kHeaderBytes || place.header > most - kHeaderBytes) outside();
   const auto header_at = static_cast<int64_t>(place.header);

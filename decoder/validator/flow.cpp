@@ -81,8 +81,8 @@ class FlowCheck {
       const int64_t before = std::min(last, -tile.begin), after = std::min(last, tile.end - 1 - last);
       if (before < tile.end && (after < 1 || tile.begin <= last - after)) return true;
       refuse(Violation::missing_halo, ref,
-             "reflects what it has not of " + view_.name(view_.step(ref).tensor) + " along " + letter(axis) +
-                 " for tile " + std::to_string(i) + "; it makes " + to_text(tile));
+             "reflects positions of " + view_.name(view_.step(ref).tensor) + " that tile " +
+                 std::to_string(i) + " does not make along " + letter(axis) + "; it makes " + to_text(tile));
       return false;
     });
   }

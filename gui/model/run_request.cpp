@@ -122,8 +122,8 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   const QFileInfo output(request.output);
   const QStringList suffixes = output_suffixes_of(request.kind);
   if (request.output.isEmpty()) {
-    report(RunField::output, tr("Where to write it: a file in one of these formats: %1.")
-                                 .arg(suffixes.join(QStringLiteral(", "))));
+    report(RunField::output,
+           tr("Expected a file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
   } else if (!suffixes.contains(QLatin1Char('.') + output.suffix().toLower())) {
     report(RunField::output,
            tr("A file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));

@@ -102,7 +102,7 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
   CLI::App app(
       "See where a decode's memory goes: timelines of plans and runs, layers, scaling, the frontier of peak "
       "against time, and "
-      "plans solved anew while a limit is moved.\n\n"
+      "plans that follow a limit while you move it.\n\n"
       "Examples:\n"
       "  headroom-gui\n"
       "  headroom-gui plan.json stats.json trace.json\n"

@@ -328,7 +328,7 @@
         <translation>项目</translation>
     </message>
     <message>
-        <source>What the layer hands on: its whole output, as it is stored.</source>
+        <source>Size of the layer's whole output, as stored.</source>
         <translation>该层交出的内容：按存储格式计的完整输出。</translation>
     </message>
     <message>
@@ -352,7 +352,7 @@
         <translation>仅尺寸不同的层共用一张时延表。</translation>
     </message>
     <message>
-        <source>Of all that was on the device then.</source>
+        <source>Share of the device memory in use at that moment.</source>
         <translation>占当时设备上全部内容的比例。</translation>
     </message>
     <message>
@@ -368,11 +368,11 @@
         <translation>该遍中内存池的最高时刻；不含内存池之外的增长。</translation>
     </message>
     <message>
-        <source>Of all tiles, those of every micro-batch.</source>
+        <source>Predicted time of all tiles of all micro-batches.</source>
         <translation>全部切块，含批次的每个分片。</translation>
     </message>
     <message>
-        <source>Of the same.</source>
+        <source>Measured time of the same tiles.</source>
         <translation>同上。</translation>
     </message>
     <message>
@@ -388,7 +388,7 @@
         <translation>直接形式的浮点运算次数，包括边缘。</translation>
     </message>
     <message>
-        <source>Where it is stored, and above which row if not whole.</source>
+        <source>Memory that stores the tensor. A row, if only the rows above it are stored.</source>
         <translation>存放的位置；若不完整，则注明从哪一行以上。</translation>
     </message>
     <message>
@@ -408,7 +408,7 @@
         <translation>写入时接管其内存块的那个张量。</translation>
     </message>
     <message>
-        <source>Of the plan, and the smallest limit under which it is found.</source>
+        <source>Peak of the plan, and the smallest limit with this plan.</source>
         <translation>该方案的峰值，也是能得到它的最小上限。</translation>
     </message>
     <message>
@@ -424,11 +424,11 @@
         <translation>一起走完所有遍的批次份数。</translation>
     </message>
     <message>
-        <source>Where tensors might live beside the device.</source>
+        <source>Memory for kept tensors besides the device.</source>
         <translation>张量在设备之外可以存放的位置。</translation>
     </message>
     <message>
-        <source>As an option of headroom-plan.</source>
+        <source>An option of headroom-plan.</source>
         <translation>写成 headroom-plan 的选项。</translation>
     </message>
     <message>
@@ -436,11 +436,11 @@
         <translation>只作此改动时仍有方案的最小上限。</translation>
     </message>
     <message>
-        <source>Of the peak as it is.</source>
+        <source>Current peak less the new one.</source>
         <translation>相对于现在的峰值。</translation>
     </message>
     <message>
-        <source>What is saved, of the peak as it is.</source>
+        <source>Saved share of the current peak.</source>
         <translation>节省部分占现在峰值的比例。</translation>
     </message>
     <message>
@@ -796,15 +796,15 @@
         <translation>为其启动的核函数和复制，无论在哪个流上运行。</translation>
     </message>
     <message>
-        <source>Of all the GPU&apos;s time.</source>
+        <source>Share of the GPU&apos;s whole time.</source>
         <translation>占全部 GPU 时间的比例。</translation>
     </message>
     <message>
-        <source>Of all calls together; those on two streams at once count twice.</source>
+        <source>Time of all calls. Calls on two streams at the same time count twice.</source>
         <translation>所有调用合计；同时在两个流上的计两次。</translation>
     </message>
     <message>
-        <source>Of the time of all that is listed.</source>
+        <source>Share of the listed time.</source>
         <translation>占所列全部时间的比例。</translation>
     </message>
     <message>
@@ -820,7 +820,7 @@
         <translation>按复制运行的时间计算。</translation>
     </message>
     <message>
-        <source>Of the decode, as far as it is listed.</source>
+        <source>Share of the listed decode time.</source>
         <translation>占解码（已列出部分）的比例。</translation>
     </message>
     <message>
@@ -876,7 +876,7 @@
         <translation>多进程跟踪</translation>
     </message>
     <message>
-        <source>Of the latent, that the rank owns.</source>
+        <source>Latent rows that the rank owns.</source>
         <translation>该进程所拥有的潜变量的行。</translation>
     </message>
     <message>
@@ -888,11 +888,11 @@
         <translation>该进程因等待其他进程而停顿的时间。</translation>
     </message>
     <message>
-        <source>Of the rank&apos;s time.</source>
+        <source>Share of the rank&apos;s time.</source>
         <translation>占该进程时间的比例。</translation>
     </message>
     <message>
-        <source>Of the rank&apos;s own passes, without waiting for others.</source>
+        <source>Time of the rank&apos;s own passes, without waiting for others.</source>
         <translation>该进程自身各遍的时间，不含等待其他进程。</translation>
     </message>
     <message>
@@ -912,7 +912,7 @@
         <translation>到</translation>
     </message>
     <message>
-        <source>Where it begins.</source>
+        <source>First byte of the block.</source>
         <translation>起始位置。</translation>
     </message>
     <message>
@@ -984,11 +984,11 @@
         <translation>torch 之外最内层的一行。</translation>
     </message>
     <message>
-        <source>What of torch or which module was running.</source>
+        <source>The function of torch or the module that was running.</source>
         <translation>当时运行的 torch 操作或模块。</translation>
     </message>
     <message>
-        <source>Of all that was allocated then.</source>
+        <source>Share of all memory allocated at that moment.</source>
         <translation>占当时全部已分配内存的比例。</translation>
     </message>
     <message>
@@ -1004,15 +1004,15 @@
         <translation>Headroom 所需</translation>
     </message>
     <message>
-        <source>Of device memory, weights included.</source>
+        <source>Device memory, weights included.</source>
         <translation>设备内存，含权重。</translation>
     </message>
     <message>
-        <source>By stated assumptions.</source>
+        <source>Predicted by assumed costs.</source>
         <translation>按假定代价。</translation>
     </message>
     <message>
-        <source>By the profile.</source>
+        <source>Predicted by the profile.</source>
         <translation>按剖析。</translation>
     </message>
     <message>
@@ -1036,11 +1036,11 @@
         <translation>记录的峰值时存活</translation>
     </message>
     <message>
-        <source>Still there when the layer&apos;s call returned: its result, and what it keeps.</source>
+        <source>Memory that the layer&apos;s call leaves: its result and the tensors that it keeps.</source>
         <translation>该层调用返回时仍在的内存：其结果以及其保留的部分。</translation>
     </message>
     <message>
-        <source>Taken while the layer runs, and given back.</source>
+        <source>Memory that the layer takes while it runs and then returns.</source>
         <translation>该层运行期间占用并归还的内存。</translation>
     </message>
     <message>
@@ -1056,7 +1056,7 @@
         <translation>该层最高时刻已分配的全部内存，包括权重。</translation>
     </message>
     <message>
-        <source>Of all calls together. On a GPU: of the thread that launches its kernels.</source>
+        <source>Time of all calls. On a GPU: time of the thread that launches the kernels.</source>
         <translation>所有调用合计。在 GPU 上：启动其核函数的线程的时间。</translation>
     </message>
     <message>

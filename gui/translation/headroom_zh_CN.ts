@@ -4,11 +4,11 @@
 <context>
     <name>headroom::gui::DecoderGuessBox</name>
     <message>
-        <source>By the stacks and the largest tensors this is a decode of:</source>
+        <source>The stacks and the largest tensors suggest this decode:</source>
         <translation>从调用栈和最大的张量看，这是在解码：</translation>
     </message>
     <message>
-        <source>By the stacks and the largest tensors this is a decode of one of these:</source>
+        <source>The stacks and the largest tensors suggest one of these decodes:</source>
         <translation>从调用栈和最大的张量看，这是在解码以下之一：</translation>
     </message>
     <message>
@@ -69,7 +69,7 @@ takes %2 and %3 there</source>
         <translation>时间</translation>
     </message>
     <message>
-        <source>Of the whole decode, as the costs predict it.</source>
+        <source>Predicted time of the whole decode.</source>
         <translation>按代价预测的整个解码时间。</translation>
     </message>
     <message>
@@ -153,7 +153,7 @@ takes %2 and %3 there</source>
         <translation>第 %1 遍（%2）不允许更小；它占用的内容见下。</translation>
     </message>
     <message>
-        <source>As the option %1 of headroom-plan</source>
+        <source>headroom-plan has the option %1 for this</source>
         <translation>即 headroom-plan 的选项 %1</translation>
     </message>
     <message>
@@ -1486,7 +1486,7 @@ takes %2 and %3 there</source>
         <translation>数据类型(&amp;Y)</translation>
     </message>
     <message>
-        <source>What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32.</source>
+        <source>Data type of kept tensors. 16 bits take half the memory of fp32.</source>
         <translation>遍与遍之间保留张量的存储类型：16 位占 fp32 一半的内存。</translation>
     </message>
     <message>
@@ -1522,7 +1522,7 @@ takes %2 and %3 there</source>
         <translation>磁盘上的文件夹，保留张量可存入其中的文件：内存更少，但搬移要花时间。</translation>
     </message>
     <message>
-        <source>what is free there</source>
+        <source>the free space there</source>
         <translation>该处的可用空间</translation>
     </message>
     <message>
@@ -1538,7 +1538,7 @@ takes %2 and %3 there</source>
         <translation>代价(&amp;C)</translation>
     </message>
     <message>
-        <source>Where the times of layers come from. Without an open profile of your machine, the planner assumes the costs of another one.</source>
+        <source>Source of the layers' times. Without an open profile of your machine, the planner assumes the costs of another one.</source>
         <translation>各层时间的来源。若没有打开本机的剖析，规划器就假定另一台机器的代价。</translation>
     </message>
     <message>
@@ -1629,7 +1629,7 @@ takes %2 and %3 there</source>
         <translation>应为 .npy、.safetensors、.pt 或 .latent 文件。</translation>
     </message>
     <message>
-        <source>Where to write it: a file in one of these formats: %1.</source>
+        <source>Expected a file in one of these formats: %1.</source>
         <translation>写到哪里：以下格式之一的文件：%1。</translation>
     </message>
 </context>
@@ -1712,7 +1712,7 @@ takes %2 and %3 there</source>
         <translation>潜变量</translation>
     </message>
     <message>
-        <source>What the diffusion model made and the decoder turns into a picture: floats, batch × channels × height × width.</source>
+        <source>The result of the diffusion model, which the decoder turns into a picture: floats, batch × channels × height × width.</source>
         <translation>扩散模型生成、由解码器变成图像的内容：浮点数，批次 × 通道 × 高 × 宽。</translation>
     </message>
     <message>
@@ -1720,7 +1720,7 @@ takes %2 and %3 there</source>
         <translation>按打开的方案(&amp;P)</translation>
     </message>
     <message>
-        <source>Runs the plan as it is, so that what it predicted stands beside what was measured.</source>
+        <source>Runs this plan, so that its predictions stand beside the measurements.</source>
         <translation>原样运行方案，使预测与实测可以对照。</translation>
     </message>
     <message>
@@ -1744,7 +1744,7 @@ takes %2 and %3 there</source>
         <translation>上限(&amp;L)</translation>
     </message>
     <message>
-        <source>The most device memory that the run may take at any moment, weights included. auto: what is free.</source>
+        <source>The most device memory that the run may take at any moment, weights included. auto: the free memory.</source>
         <translation>运行在任一时刻至多可占用的设备内存，包括权重。auto：可用的内存。</translation>
     </message>
     <message>
@@ -2276,11 +2276,11 @@ Written beside it: %1.</source>
         <translation>%1：峰值至少 %2，需时 %3，%4</translation>
     </message>
     <message>
-        <source>Nothing that is known: this is the lowest peak.</source>
+        <source>No known change: this is the lowest peak.</source>
         <translation>没有已知的办法：这已是最低的峰值。</translation>
     </message>
     <message>
-        <source>Nothing was found in a moment; drag the limit on Frontier.</source>
+        <source>A short search found nothing. Drag the limit on the page Frontier.</source>
         <translation>短时间内没有找到；请在“前沿”页上拖动上限。</translation>
     </message>
     <message>
@@ -2288,7 +2288,7 @@ Written beside it: %1.</source>
         <translation>使用此方案</translation>
     </message>
     <message>
-        <source>As the option %1 of headroom-plan</source>
+        <source>headroom-plan has the option %1 for this</source>
         <translation>相当于 headroom-plan 的选项 %1</translation>
     </message>
     <message>

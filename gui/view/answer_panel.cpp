@@ -99,7 +99,7 @@ QWidget* AnswerPanel::buildPlan() {
   peak_ = fact(tr("Peak"), "peak", tr("The most device bytes at any moment, of every kind."));
   untiled_ = fact(tr("Untiled"), "untiled",
                   tr("The peak of the decode without tiles, and this plan's share of it."));
-  time_ = fact(tr("Time"), "time", tr("Of the whole decode, as the costs predict it."));
+  time_ = fact(tr("Time"), "time", tr("Predicted time of the whole decode."));
   proof_ =
       fact(tr("Optimality"), "proof",
            tr("How much faster another plan under this limit can be at most. Optimal: no plan is faster."));
@@ -232,7 +232,8 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
 QPushButton* AnswerPanel::buttonFor(const planner::Remedy& remedy) {
   auto* button = new QPushButton(remedy_text(remedy), this);
   button->setObjectName("relax " + QString::fromStdString(remedy.option));
-  button->setToolTip(tr("As the option %1 of headroom-plan").arg(QString::fromStdString(remedy.option)));
+  button->setToolTip(
+      tr("headroom-plan has the option %1 for this").arg(QString::fromStdString(remedy.option)));
   connect(button, &QPushButton::clicked, this, [this, remedy] {
     if (const auto question = with_remedy(workspace_.question(), remedy, this)) workspace_.ask(*question);
   });

@@ -63,8 +63,8 @@ void DecoderGuessBox::show(const reports::DecoderGuess& guess) {
   words->setObjectName(QStringLiteral("guess"));
   words->setText(guess.fits.empty() ? tr("No decoder was recognised in this recording.")
                  : guess.fits.size() == 1
-                     ? tr("By the stacks and the largest tensors this is a decode of:")
-                     : tr("By the stacks and the largest tensors this is a decode of one of these:"));
+                     ? tr("The stacks and the largest tensors suggest this decode:")
+                     : tr("The stacks and the largest tensors suggest one of these decodes:"));
   column_->addWidget(words);
   for (size_t i = 0; i < std::min(guess.fits.size(), kMostGuesses); ++i) {
     const reports::DecoderFit& fit = guess.fits[i];

@@ -95,8 +95,8 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
   const std::vector<planner::LowerWay> ways = planner::lower_ways(lower);
   if (ways.empty()) {
     return say(lower.not_looked_at.empty()
-                   ? tr("Nothing that is known: this is the lowest peak.")
-                   : tr("Nothing was found in a moment; drag the limit on Frontier."));
+                   ? tr("No known change: this is the lowest peak.")
+                   : tr("A short search found nothing. Drag the limit on the page Frontier."));
   }
   words_->hide();
   clearWays();
@@ -111,7 +111,7 @@ void LowerPeakBox::take(const planner::LowerPeak& lower) {
     button->setAccessibleDescription(text->text());
     if (!ways[i].remedy.option.empty())
       button->setToolTip(
-          tr("As the option %1 of headroom-plan").arg(QString::fromStdString(ways[i].remedy.option)));
+          tr("headroom-plan has the option %1 for this").arg(QString::fromStdString(ways[i].remedy.option)));
     connect(button, &QPushButton::clicked, this, [this, way = ways[i]] { use(way); });
     line->addWidget(text, 1);
     line->addWidget(button);

@@ -165,9 +165,8 @@ void RequestForm::buildStorage() {
   dtype_->setObjectName("dtype");
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) dtype_->addItem(name_of(dtype));
   connect(dtype_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
-  addRow(
-      tr("Dt&ype"), dtype_, "--dtype",
-      tr("What tensors that are kept between passes are stored in: 16 bits take half the memory of fp32."));
+  addRow(tr("Dt&ype"), dtype_, "--dtype",
+         tr("Data type of kept tensors. 16 bits take half the memory of fp32."));
   weights_ = new QComboBox(this);
   weights_->setObjectName("weights");
   for (int i = 0; i < 3; ++i) weights_->addItem(weights_name(i));
@@ -202,7 +201,7 @@ void RequestForm::buildPlaces() {
   addRow(tr("Scratch f&older"), editor, "--scratch",
          tr("A folder on a disk, where kept tensors may live in a file: less memory, and time for moving "
             "them."));
-  scratch_limit_ = line("scratch-limit", tr("what is free there"));
+  scratch_limit_ = line("scratch-limit", tr("the free space there"));
   addRow(tr("Scratch l&imit"), scratch_limit_, "--scratch-limit",
          tr("The largest that the scratch file may get."));
 }
@@ -214,7 +213,7 @@ void RequestForm::buildProfile() {
   profile_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   connect(profile_, &QComboBox::currentIndexChanged, this, [this] { changed(kChosen); });
   addRow(tr("&Costs"), profile_, "--profile",
-         tr("Where the times of layers come from. Without an open profile of your machine, the planner "
+         tr("Source of the layers' times. Without an open profile of your machine, the planner "
             "assumes the costs of another one."));
 }
 

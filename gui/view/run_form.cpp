@@ -121,7 +121,8 @@ void RunForm::buildWeights() {
 void RunForm::buildLatent() {
   latent_ = line("latent", tr("latent.npy, latent.safetensors"));
   addRow(tr("L&atent"), withButton(latent_, tr("Latent"), &RunForm::chooseLatent), RunField::latent,
-         tr("What the diffusion model made and the decoder turns into a picture: floats, batch × channels × "
+         tr("The result of the diffusion model, which the decoder turns into a picture: floats, batch × "
+            "channels × "
             "height × width."));
   latent_scale_ = new QComboBox(this);
   latent_scale_->setObjectName("latent-scale");
@@ -148,8 +149,7 @@ void RunForm::buildMemory() {
   memory_heading_ = heading(tr("Memory"));
   by_plan_ = new QRadioButton(tr("By a &plan that is open"), this);
   by_plan_->setObjectName("by-plan");
-  by_plan_->setToolTip(
-      tr("Runs the plan as it is, so that what it predicted stands beside what was measured."));
+  by_plan_->setToolTip(tr("Runs this plan, so that its predictions stand beside the measurements."));
   by_limit_ = new QRadioButton(tr("Within a l&imit"), this);
   by_limit_->setObjectName("by-limit");
   by_limit_->setToolTip(tr("Plans first, for the latent's size and this many bytes."));
@@ -169,8 +169,8 @@ void RunForm::buildMemory() {
          tr("The plans that are open. The pages Frontier and Plan make some."));
   rows_->addRow(by_limit_);
   addRow(tr("&Limit"), limit_, RunField::limit,
-         tr("The most device memory that the run may take at any moment, weights included. auto: what is "
-            "free."));
+         tr("The most device memory that the run may take at any moment, weights included. auto: the "
+            "free memory."));
   device_ = new QComboBox(this);
   device_->setObjectName("device");
   device_->addItem(tr("CPU"), QString::fromLatin1(name_of(DeviceKind::cpu)));

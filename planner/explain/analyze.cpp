@@ -177,7 +177,7 @@ std::string to_text(const Analysis& analysis) {
       "predicted\n" +
       table(rows);
   text += "limit " + format_bytes(analysis.limit_bytes) + "; " + std::to_string(analysis.outside_bytes) +
-          " bytes that the process grew by beside the decode's own memory, which no pass counts\n";
+          " bytes of growth of the process outside the decode's own memory, which no pass counts\n";
   text += "ran on " + analysis.ran_on.device + "; " + analysis.ran_on.libraries + "\n";
   if (analysis.assumed) {
     text += "the plan's costs are assumptions: give headroom-plan a --profile of this machine\n";

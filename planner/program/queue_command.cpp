@@ -78,7 +78,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   app.add_option("--device", device_argument,
                  std::string(kDeviceHelp) + "; the file's own by default, else cpu");
   app.add_option("--limit", limit,
-                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for what is free")
+                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for the free memory")
       ->required();
   app.add_option("-o,--output", output, "the planned queue")->required();
   app.add_flag("--json", json, "also print the planned queue on standard output");

@@ -41,7 +41,7 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--scratch", scratch_folder,
                  "folder on a disk; the plan may keep tensors in a scratch file there");
   app.add_option("--scratch-limit", scratch_limit,
-                 "most bytes of that file, such as 20GiB; what is free there by default");
+                 "most bytes of that file, such as 20GiB; by default the free space there");
   app.add_option(
          "--weights-residency", weights,
          "resident: keep the weights in memory; per_pass: load them for each pass; auto: the faster one")

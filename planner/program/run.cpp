@@ -20,7 +20,7 @@ constexpr PlanCommand kPlanCommands[] = {
      "where a plan's peak and time come from, and what would lower the peak; --schedule, --analyze",
      explain_command},
     {"diff", "what differs between two plans", diff_command},
-    {"validate", "check a plan or a queue independently of what made it", validate_command},
+    {"validate", "check a plan or a queue independently of the program that made it", validate_command},
     {"queue", "plan several decodes that run one after another in one process", queue_command},
     {"models", "list the built-in decoder configurations, the names that --model takes", models_command}};
 

@@ -61,7 +61,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   bool json = false;
   asked.add_to(app);
   app.add_option("--limit", limit,
-                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for what is free");
+                 "most memory of the device, weights included: 2GiB, 512MiB, or auto for the free memory");
   ranks.add_to(app, "plan for this many ranks; each decodes rows of its own, at the same time");
   app.add_option("--rank-limit", ranks.limits,
                  "instead of --limit: one limit for all ranks, or L,L,... for each");

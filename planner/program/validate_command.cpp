@@ -46,7 +46,8 @@ Checked check_file(const std::string& file, const std::string& model_argument) {
 
 int validate_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& /*err*/) {
   CLI::App app(
-      "Check a plan, or those of a queue, independently of what made them: every position, block, statistic "
+      "Check a plan, or those of a queue, independently of the program that made them: every position, "
+      "block, statistic "
       "and "
       "byte.\n\n"
       "Example:\n"

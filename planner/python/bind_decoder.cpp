@@ -198,10 +198,10 @@ void bind_decoder(nb::module_& module) {
   nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process.")
       .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a.noconvert(), "out"_a.noconvert(),
            "options"_a,
-           "Decodes `latent` into `out`. `tensors` are the model's parameters by name; none where the packed "
-           "ones of the decode before still hold. Keywords: threads=0 "
-           "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the share that is "
-           "done), trace_file=''. Returns the run's figures as JSON.")
+           "Decodes `latent` into `out`. `tensors` are the model's parameters by name, or empty to "
+           "reuse the packed ones of the previous decode. Keywords: threads=0 "
+           "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the finished "
+           "share), trace_file=''. Returns the run's figures as JSON.")
       .def(
           "has_weights",
           [](InProcessDecoder& self, const PlannedDecode& planned) { return self.has_weights(planned.plan); },
@@ -238,7 +238,7 @@ void bind_decoder(nb::module_& module) {
       [](const std::string& file, const std::string& model) {
         require_apart({{"file:", file}}, {{"the model", model}});
       },
-      "file"_a, "model"_a, "Raises InputError where an output would overwrite a file of a model's folder.");
+      "file"_a, "model"_a, "Raises InputError if an output would overwrite a file of a model's folder.");
   module.def(
       "write_file_whole",
       [](const std::string& file, const std::string& text) { write_file_whole(file, text); }, "file"_a,

@@ -105,7 +105,7 @@ void bind_families(nb::module_& module) {
         const std::string* config = built_in_config(name);
         return config != nullptr ? std::optional(*config) : std::nullopt;
       },
-      "name"_a, "The config of a built-in model as JSON; None where no model has this name.");
+      "name"_a, "The config of a built-in model as JSON. None if no model has this name.");
   module.def("supported_classes", &supported_classes);
   module.def(
       "class_of_original_names",
@@ -121,7 +121,7 @@ void bind_families(nb::module_& module) {
 }  // namespace
 
 void bind_model(nb::module_& module) {
-  nb::class_<Model>(module, "Model", "A decoder's layer graph with what its config says about its latents.")
+  nb::class_<Model>(module, "Model", "A decoder's layer graph, and its config's facts about latents.")
       .def_static(
           "resolve",
           [](const std::string& argument) { return std::make_shared<Model>(open_model(argument)); },
@@ -133,7 +133,7 @@ void bind_model(nb::module_& module) {
             model->name = model->class_name;
             return model;
           },
-          "text"_a, "origin"_a, "From the text of a config; `origin` names it in errors.")
+          "text"_a, "origin"_a, "Reads the text of a config. `origin` names it in errors.")
       .def_ro("name", &Model::name)
       .def_ro("class_name", &Model::class_name)
       .def_ro("latent_channels", &Model::latent_channels)
@@ -141,7 +141,7 @@ void bind_model(nb::module_& module) {
       .def_ro("force_upcast", &Model::force_upcast)
       .def_ro("scaling_factor", &Model::scaling_factor)
       .def_prop_ro("latent_patches", &latent_patches_of,
-                   "(rows, columns, epsilon) where pipelines hand on patches that a batch norm of the VAE "
+                   "(rows, columns, epsilon) if pipelines pass patches that a batch norm of the VAE "
                    "normalises; otherwise None.")
       .def(
           "for_frames",
@@ -149,7 +149,9 @@ void bind_model(nb::module_& module) {
             if (frames != 1 || !model->decodes_clips) return model;
             return std::make_shared<Model>(for_frames(*model, frames));
           },
-          "frames"_a, "For decodes of so many frames: for one, a clip's decoder has kernels of one frame.")
+          "frames"_a,
+          "The model for decodes of this many frames. For one frame, a clip's decoder has kernels of one "
+          "frame.")
       .def(
           "for_direction",
           [](const Model& model, const std::string& direction) {
@@ -158,13 +160,13 @@ void bind_model(nb::module_& module) {
           "direction"_a, "The model whose graph is the decoder or the encoder.")
       .def_prop_ro(
           "direction", [](const Model& model) { return name_of(direction_of(model.graph)); },
-          "decode or encode: what the graph does.")
+          "decode or encode: the direction of the graph.")
       .def_prop_ro(
           "has_encoder", [](const Model& model) { return model.encoder != nullptr; },
-          "Whether for_direction(\"encode\") may work.")
-      .def("parameter_names", &parameter_names, "As today's diffusers calls them.")
+          "True if for_direction(\"encode\") can work.")
+      .def("parameter_names", &parameter_names, "The names that today's diffusers uses.")
       .def("read_names", &read_names, "stored"_a,
-           "Those of the names of a checkpoint's tensors that a decode reads.")
+           "Returns the names, of a checkpoint's tensors, that a decode reads.")
       .def(
           "decoding_dtype",
           [](const Model& model, const std::string& asked) {
@@ -172,9 +174,9 @@ void bind_model(nb::module_& module) {
           },
           "asked"_a)
       .def("picture_shape", &picture_shape_of, "latent_shape"_a,
-           "(batch, channels, frames, rows, columns) of what a latent of this shape decodes to.")
+           "(batch, channels, frames, rows, columns) of the picture that a latent of this shape decodes to.")
       .def("encoded_shape", &encoded_shape_of, "picture_shape"_a,
-           "((batch, channels, frames, rows, columns) of what a picture of this shape is encoded to, (batch, "
+           "((batch, channels, frames, rows, columns) of the latent of a picture of this shape, (batch, "
            "frames, height, width) of the picture).")
       .def(
           "latent_shape",

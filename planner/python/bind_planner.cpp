@@ -122,16 +122,17 @@ std::optional<std::pair<double, double>> seconds_range_of(const PlannedDecode& p
 }
 
 void bind_plan(nb::module_& module) {
-  nb::class_<PlannedDecode>(module, "Plan", "How a decode is run under a limit.")
+  nb::class_<PlannedDecode>(module, "Plan", "A plan of one decode under a limit.")
       .def_prop_ro("peak_bytes", [](const PlannedDecode& self) { return self.plan.predicted_peak_bytes; })
       .def_prop_ro("seconds", [](const PlannedDecode& self) { return self.plan.predicted_seconds; })
-      .def_prop_ro("seconds_range", &seconds_range_of,
-                   "Low and high, between which a decode stays nine times of ten; None without a profile.")
+      .def_prop_ro(
+          "seconds_range", &seconds_range_of,
+          "Range of the decode's seconds, (low, high), with a probability of 90 %. None without a profile.")
       .def_prop_ro("limit_bytes", [](const PlannedDecode& self) { return self.plan.limit_bytes; })
       .def_prop_ro(
           "picture_bytes",
           [](const PlannedDecode& self) { return picture_bytes(self.model->graph, self.plan.request); },
-          "Of the peak, for the picture that the decode returns in memory.")
+          "Part of the peak for the picture that the decode returns in memory.")
       .def_prop_ro("above_untiled_remark",
                    [](const PlannedDecode& self) { return above_untiled_remark(self.plan, *self.model); })
       .def_prop_ro("returned_text",
@@ -149,7 +150,7 @@ void bind_plan(nb::module_& module) {
                    [](const PlannedDecode& self) { return self.plan.weights == WeightResidency::resident; })
       .def(
           "explain", [](const PlannedDecode& self) { return schedule(self.plan, *self.model); },
-          "The passes in order: what each takes, makes and gives back, its time and its peak.")
+          "Each pass in order: its inputs, results and released tensors, its time and its peak.")
       .def("json", [](const PlannedDecode& self) { return to_json(self.plan, self.model->graph).dump(); })
       .def(
           "save",
@@ -158,7 +159,7 @@ void bind_plan(nb::module_& module) {
             require_apart({{"save:", file}}, {{"the model", config.parent_path().string()}});
             write_plan(file, self.plan, self.model->graph);
           },
-          "file"_a, "As headroom-plan writes it.");
+          "file"_a, "Writes the plan in the format of headroom-plan.");
 }
 
 }  // namespace
@@ -166,29 +167,28 @@ void bind_plan(nb::module_& module) {
 void bind_planner(nb::module_& module) {
   bind_plan(module);
   using Release = nb::call_guard<nb::gil_scoped_release, PagesGivenBack>;
-  nb::class_<Planner>(module, "Planner", "One request, and what can be planned for it.")
+  nb::class_<Planner>(module, "Planner", "Plans for one request.")
       .def(
           "__init__", &make_planner, "model"_a, "asked"_a,
-          "Keywords: width, height, and where they are not as here frames=1, batch=1, dtype='fp32', "
+          "Keywords: width, height, and with these defaults frames=1, batch=1, dtype='fp32', "
           "device='cpu', picture_dtype=None (of a picture that stays in memory and counts), "
           "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
       .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
       .def("smallest", &Planner::smallest, Release())
       .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release(),
-           "The fastest plan under the limit; None where nothing fits.")
+           "The fastest plan under the limit; None if nothing fits.")
       .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
-           "Why nothing fits: in one line, and as JSON.")
+           "The reason that nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());
   module.attr("fewest_sensible_bytes") = kFewestSensibleBytes;
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
   module.def("format_bytes", &format_bytes, "bytes"_a);
   module.def("format_seconds", &format_seconds, "seconds"_a);
   module.def("available_bytes", &available_bytes,
-             "Memory that this process could take without swapping and without being ended for it.");
-  module.def("memory_bytes", &memory_bytes,
-             "All memory that this process could have: the machine's, or its control group's.");
+             "Memory that this process can take before the system swaps or ends it.");
+  module.def("memory_bytes", &memory_bytes, "All memory of the machine, or of the process's control group.");
   module.def("automatic_limit_bytes", &automatic_limit_bytes, nb::arg("available_bytes"),
-             "What limit='auto' stands for where so much is available.");
+             "The limit that 'auto' means if this much memory is available.");
 }
 
 }  // namespace headroom::python

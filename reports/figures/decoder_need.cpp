@@ -41,17 +41,18 @@ DecoderNeed decoder_need(const Model& model, const Request& request, const plann
 
 Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes) {
   Table table{"What Headroom needs", {}, {}};
-  table.columns = {{.title = "decode", .is_text = true},
-                   {.title = "limit",
-                    .unit = Unit::bytes,
-                    .bars = true,
-                    .explanation = "Of device memory, weights included."},
-                   {.title = "time",
-                    .unit = Unit::seconds,
-                    .explanation = need.assumed ? "By stated assumptions." : "By the profile."},
-                   {.title = "weights",
-                    .is_text = true,
-                    .explanation = "In memory throughout, or brought in pass by pass."}};
+  table.columns = {
+      {.title = "decode", .is_text = true},
+      {.title = "limit",
+       .unit = Unit::bytes,
+       .bars = true,
+       .explanation = "Device memory, weights included."},
+      {.title = "time",
+       .unit = Unit::seconds,
+       .explanation = need.assumed ? "Predicted by assumed costs." : "Predicted by the profile."},
+      {.title = "weights",
+       .is_text = true,
+       .explanation = "In memory throughout, or brought in pass by pass."}};
   table.rows.push_back({{"untiled", double(need.untiled_bytes), {}, {}}, false});
   const planner::FrontierPoint* fits = available_bytes ? fastest_within(need, *available_bytes) : nullptr;
   for (const planner::FrontierPoint& point : need.points) {
@@ -87,7 +88,7 @@ std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler:
   } else {
     sentences.push_back("Within the " + had + " it takes " + format(Unit::seconds, fits->seconds) +
                         (need.assumed ? " by stated assumptions" : " by the profile") + ", with a peak of " +
-                        bytes(fits->peak_bytes) + ". What else the process holds must fit beside it.");
+                        bytes(fits->peak_bytes) + ". Other memory of the process must fit beside it.");
   }
   return sentences;
 }

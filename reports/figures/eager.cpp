@@ -15,14 +15,14 @@ void add_layer_columns(const std::string& decode, Table& table) {
     table.columns.push_back(
         {.title = title, .unit = Unit::bytes, .bars = true, .explanation = explanation, .group = decode});
   };
-  add("activation", "Still there when the layer's call returned: its result, and what it keeps.");
-  add("workspace", "Taken while the layer runs, and given back.");
+  add("activation", "Memory that the layer's call leaves: its result and the tensors that it keeps.");
+  add("workspace", "Memory that the layer takes while it runs and then returns.");
   add("live", "All that was allocated at the layer's highest moment, weights included.");
   table.columns.push_back(
       {.title = "time",
        .unit = Unit::seconds,
        .bars = true,
-       .explanation = "Of all calls together. On a GPU: of the thread that launches its kernels.",
+       .explanation = "Time of all calls. On a GPU: time of the thread that launches the kernels.",
        .group = decode});
 }
 
@@ -46,7 +46,7 @@ Table eager_table(const profiler::EagerRecording& recording) {
        .unit = Unit::bytes,
        .explanation = "The smallest limit that Headroom decodes the same picture in."},
       {.title = "time", .unit = Unit::seconds, .bars = true},
-      {.title = "layer", .is_text = true, .explanation = "What ran at the peak."},
+      {.title = "layer", .is_text = true, .explanation = "The layer that ran at the peak."},
       {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
   int64_t most = 0;
   for (const profiler::RecordedEagerDecode& decode : recording.decodes)

@@ -50,7 +50,7 @@ Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
   Table table{"Untiled by diffusers, and planned", {}, {}};
   table.columns = {{.title = "engine", .is_text = true},
                    {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Weights included."},
-                   {.title = "step", .is_text = true, .explanation = "What runs at the peak."},
+                   {.title = "step", .is_text = true, .explanation = "The step that runs at the peak."},
                    {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
   if (!untiled.by_diffusers) return table;
   table.rows = {

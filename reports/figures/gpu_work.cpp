@@ -135,7 +135,7 @@ Table gpu_passes_table(const RecordedTrace& recorded) {
       {.title = "name", .is_text = true},
       seconds_column("on the host", "From its first tile to its last, all micro-batches together.", "time"),
       seconds_column("on the GPU", kGpuTime, "time"),
-      {.title = "share", .unit = Unit::share, .explanation = "Of all the GPU's time."}};
+      {.title = "share", .unit = Unit::share, .explanation = "Share of the GPU's whole time."}};
   if (!has_device_seconds(trace)) return table;
   std::vector<double> host(recorded.pass_names.size()), gpu(host);
   for (const TraceInterval& pass : trace.passes)
@@ -159,7 +159,7 @@ Table gpu_steps_table(const RecordedTrace& recorded) {
                    {.title = "calls"},
                    seconds_column("on the host", kHostTime, "time"),
                    seconds_column("on the GPU", kGpuTime, "time"),
-                   {.title = "share", .unit = Unit::share, .explanation = "Of all the GPU's time."}};
+                   {.title = "share", .unit = Unit::share, .explanation = "Share of the GPU's whole time."}};
   if (!has_device_seconds(trace)) return table;
   std::vector<size_t> order(trace.step_sums.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -196,8 +196,8 @@ Table activities_table(const RecordedTrace& recorded) {
       {.title = "name", .is_text = true},
       {.title = "kind", .is_text = true},
       {.title = "calls"},
-      seconds_column("time", "Of all calls together; those on two streams at once count twice."),
-      {.title = "share", .unit = Unit::share, .explanation = "Of the time of all that is listed."},
+      seconds_column("time", "Time of all calls. Calls on two streams at the same time count twice."),
+      {.title = "share", .unit = Unit::share, .explanation = "Share of the listed time."},
       {.title = "moved", .unit = Unit::bytes, .explanation = "Copied or filled."},
       {.title = "rate", .unit = Unit::bytes_per_second, .explanation = "Over the time that the copies ran."}};
   const std::vector<Work> all = work_by_name(recorded);
@@ -221,7 +221,7 @@ Table streams_table(const RecordedTrace& recorded) {
       {.title = "stream", .is_text = true},
       {.title = "calls"},
       seconds_column("busy", "While something ran on it."),
-      {.title = "share", .unit = Unit::share, .explanation = "Of the decode, as far as it is listed."}};
+      {.title = "share", .unit = Unit::share, .explanation = "Share of the listed decode time."}};
   const Trace& trace = recorded.trace;
   const Reported reported(trace);
   std::map<int32_t, std::pair<int64_t, BusyTime>> streams;

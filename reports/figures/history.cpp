@@ -101,7 +101,7 @@ std::string last_sentence(const MemoryHistory& history, const DeviceHistory& dev
   std::string who = asked_by(history, last->stack);
   if (who.empty()) who = "something that recorded no stack";
   if (!last->refused) {
-    return "Nothing was refused; the last to ask was " + who + " for " + bytes_of(last->bytes) + ", " +
+    return "No request failed. The last request came from " + who + ", for " + bytes_of(last->bytes) + ", " +
            when(device, last->moment) + ".";
   }
   std::string text = "Out of memory " + when(device, last->moment) + ": " + who + " asked for " +
@@ -116,12 +116,12 @@ std::string last_sentence(const MemoryHistory& history, const DeviceHistory& dev
 std::string fragmentation_sentence(const DeviceHistory& device, size_t moment, const std::string& at) {
   const std::optional<Fragmentation> lost = fragmentation_at(device, moment);
   if (!lost) return "";
-  std::string text = "Of what was reserved " + at + ", " + bytes_of(lost->inactive_split_bytes) +
-                     " were free beside tensors in their segments, which cannot go back to the device, and " +
-                     bytes_of(lost->releasable_bytes) + " in empty segments; the largest free block was " +
+  std::string text = "Reserved and free " + at + ": " + bytes_of(lost->inactive_split_bytes) +
+                     " in segments that also hold tensors, which PyTorch cannot return to the device, and " +
+                     bytes_of(lost->releasable_bytes) + " in empty segments. The largest free block had " +
                      bytes_of(lost->largest_free_bytes) + ".";
   if (lost->rounding_bytes > 0)
-    text += " Blocks were " + bytes_of(lost->rounding_bytes) + " larger than what was asked for.";
+    text += " PyTorch had rounded requests up, by " + bytes_of(lost->rounding_bytes) + " in all.";
   return text;
 }
 
@@ -139,9 +139,10 @@ std::optional<int64_t> missing_bytes(const DeviceHistory& device) {
 std::string fragmented_sentence(const DeviceHistory& device) {
   const std::optional<int64_t> missing = missing_bytes(device);
   if (!missing) return "";
-  if (*missing == 0) return "It is fragmentation: enough was free in all, but not together.";
-  return "It is no fragmentation: " + bytes_of(*missing) +
-         " were missing even if all that was free had lain together.";
+  if (*missing == 0)
+    return "The cause is fragmentation: the free memory was large enough in all, but in several pieces.";
+  return "Fragmentation is not the cause: even one piece of all free memory would be " + bytes_of(*missing) +
+         " too small.";
 }
 
 std::string before_sentence(const DeviceHistory& device) {
@@ -258,9 +259,11 @@ Table history_tensors_table(const MemoryHistory& history, const DeviceHistory& d
   Table table{"Live tensors", {}, {}};
   table.columns = {
       {.title = "asked for by", .is_text = true, .explanation = "The innermost line outside torch."},
-      {.title = "for", .is_text = true, .explanation = "What of torch or which module was running."},
+      {.title = "for",
+       .is_text = true,
+       .explanation = "The function of torch or the module that was running."},
       {.title = "memory", .unit = Unit::bytes, .bars = true},
-      {.title = "share", .unit = Unit::share, .explanation = "Of all that was allocated then."},
+      {.title = "share", .unit = Unit::share, .explanation = "Share of all memory allocated at that moment."},
       {.title = "since", .unit = Unit::seconds, .explanation = "When it was allocated."}};
   const std::vector<const RecordedAllocation*> live = device.live_at(moment);
   const auto all = double(std::max<int64_t>(1, device.allocated_bytes[moment]));
@@ -295,7 +298,9 @@ Table history_modules_table(const MemoryHistory& history, const DeviceHistory& d
                     .explanation = "Who called whom, outermost first, without what all have in common."},
                    {.title = "tensors"},
                    {.title = "memory", .unit = Unit::bytes, .bars = true},
-                   {.title = "share", .unit = Unit::share, .explanation = "Of all that was allocated then."}};
+                   {.title = "share",
+                    .unit = Unit::share,
+                    .explanation = "Share of all memory allocated at that moment."}};
   const std::vector<const RecordedAllocation*> live = device.live_at(moment);
   std::map<std::vector<std::string>, std::pair<int64_t, int64_t>> paths;  // bytes and tensors
   std::pair<int64_t, int64_t> before{unrecorded_bytes(device, moment, live), 0};

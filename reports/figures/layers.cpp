@@ -25,14 +25,15 @@ void add_columns(const std::string& size, Table& table) {
   table.columns.push_back({.title = "activation",
                            .unit = Unit::bytes,
                            .bars = true,
-                           .explanation = "What the layer hands on: its whole output, as it is stored.",
+                           .explanation = "Size of the layer's whole output, as stored.",
                            .group = size});
-  table.columns.push_back({.title = "workspace",
-                           .unit = Unit::bytes,
-                           .bars = true,
-                           .explanation = "Taken while the layer runs, beside its inputs and its output: "
-                                          "buffers, and the rim of zeros that a convolution reads.",
-                           .group = size});
+  table.columns.push_back(
+      {.title = "workspace",
+       .unit = Unit::bytes,
+       .bars = true,
+       .explanation = "Memory that the layer takes while it runs, besides its inputs and its output: "
+                      "buffers, and the rim of zeros that a convolution reads.",
+       .group = size});
   table.columns.push_back({.title = "live",
                            .unit = Unit::bytes,
                            .bars = true,
@@ -88,10 +89,11 @@ Table layers_table(const profiler::Profile& profile) {
 Table peak_live_table(const profiler::Profile& profile, size_t number) {
   const profiler::ProfiledSize& size = profile.sizes.at(number);
   Table table{"Live at the peak of " + size_text(size) + ", in " + size.peak_layer, {}, {}};
-  table.columns = {
-      {.title = "name", .is_text = true},
-      {.title = "size", .unit = Unit::bytes, .bars = true},
-      {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
+  table.columns = {{.title = "name", .is_text = true},
+                   {.title = "size", .unit = Unit::bytes, .bars = true},
+                   {.title = "share",
+                    .unit = Unit::share,
+                    .explanation = "Share of the device memory in use at that moment."}};
   int64_t all = 0;
   for (const profiler::LiveTensor& live : size.peak_live) all += live.bytes;
   for (const profiler::LiveTensor& live : size.peak_live) {

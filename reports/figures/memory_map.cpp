@@ -107,7 +107,7 @@ Table places_table(const MemoryMap& map, double seconds) {
   table.columns = {{.title = "name", .is_text = true},
                    {.title = "kind", .is_text = true},
                    {.title = "memory", .unit = Unit::bytes, .bars = true},
-                   {.title = "offset", .unit = Unit::bytes, .explanation = "Where it begins."},
+                   {.title = "offset", .unit = Unit::bytes, .explanation = "First byte of the block."},
                    {.title = "from", .unit = Unit::seconds, .explanation = "When it is asked for."},
                    {.title = "to", .unit = Unit::seconds, .explanation = "When it is handed back."}};
   const std::vector<MapPlace> places = places_at(map, seconds);

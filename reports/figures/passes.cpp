@@ -34,7 +34,8 @@ std::vector<Column> outcome_columns() {
   };
   add("peak", Unit::bytes, "All device bytes at the pass's highest moment, weights and reserve included.",
       "The highest moment of the pool in this pass; growth of other process memory is not in it.");
-  add("time", Unit::seconds, "Of all tiles, those of every micro-batch.", "Of the same.");
+  add("time", Unit::seconds, "Predicted time of all tiles of all micro-batches.",
+      "Measured time of the same tiles.");
   return columns;
 }
 
@@ -145,18 +146,19 @@ std::vector<KeptSpan> kept_spans(const PlanDocument& document) {
 
 Table kept_table(const PlanDocument& document) {
   Table table{"Kept tensors", {}, {}};
-  table.columns = {{.title = "tensor", .is_text = true},
-                   {.title = "tier",
-                    .is_text = true,
-                    .explanation = "Where it is stored, and above which row if not whole."},
-                   {.title = "size", .unit = Unit::bytes, .bars = true},
-                   {.title = "written in", .explanation = "The pass that writes it."},
-                   {.title = "read in", .is_text = true, .explanation = "The passes that read it whole."},
-                   {.title = "until",
-                    .explanation = "The last pass that reads it, which hands its blocks back as it goes."},
-                   {.title = "in place of",
-                    .is_text = true,
-                    .explanation = "The tensor whose blocks it takes over as it is written."}};
+  table.columns = {
+      {.title = "tensor", .is_text = true},
+      {.title = "tier",
+       .is_text = true,
+       .explanation = "Memory that stores the tensor. A row, if only the rows above it are stored."},
+      {.title = "size", .unit = Unit::bytes, .bars = true},
+      {.title = "written in", .explanation = "The pass that writes it."},
+      {.title = "read in", .is_text = true, .explanation = "The passes that read it whole."},
+      {.title = "until",
+       .explanation = "The last pass that reads it, which hands its blocks back as it goes."},
+      {.title = "in place of",
+       .is_text = true,
+       .explanation = "The tensor whose blocks it takes over as it is written."}};
   for (const KeptSpan& span : kept_spans(document)) {
     table.rows.push_back(
         {{span.tensor, name_of(span.tier), double(span.bytes), double(span.first_pass), joined(span.read_in),
@@ -196,13 +198,13 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
       {.title = "peak",
        .unit = Unit::bytes,
        .bars = true,
-       .explanation = "Of the plan, and the smallest limit under which it is found."},
+       .explanation = "Peak of the plan, and the smallest limit with this plan."},
       {.title = "time", .unit = Unit::seconds, .bars = true, .explanation = "Predicted."},
       {.title = "weights",
        .is_text = true,
        .explanation = "All on the device throughout, or those of a pass brought in before it."},
       {.title = "micro-batch", .explanation = "Batch items that go through all passes together."},
-      {.title = "lower tier", .is_text = true, .explanation = "Where tensors might live beside the device."}};
+      {.title = "lower tier", .is_text = true, .explanation = "Memory for kept tensors besides the device."}};
   for (const planner::FrontierPoint& point : points) {
     const planner::Configuration& configuration = point.configuration;
     table.rows.push_back({{double(point.peak_bytes), point.seconds, planner::words_of(configuration.weights),

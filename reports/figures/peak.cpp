@@ -11,16 +11,15 @@ PeakDecision peak_cause(const DocumentPtr& document) {
 
 Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_bytes) {
   Table table{"What would lower the peak", {}, {}};
-  table.columns = {
-      {.title = "change", .is_text = true, .explanation = "As an option of headroom-plan."},
-      {.title = "meaning", .is_text = true},
-      {.title = "smallest limit",
-       .unit = Unit::bytes,
-       .bars = true,
-       .explanation = "The smallest limit under which there is a plan with this change alone."},
-      {.title = "saved", .unit = Unit::bytes, .explanation = "Of the peak as it is."},
-      {.title = "share", .unit = Unit::share, .explanation = "What is saved, of the peak as it is."},
-      {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, under that limit."}};
+  table.columns = {{.title = "change", .is_text = true, .explanation = "An option of headroom-plan."},
+                   {.title = "meaning", .is_text = true},
+                   {.title = "smallest limit",
+                    .unit = Unit::bytes,
+                    .bars = true,
+                    .explanation = "The smallest limit under which there is a plan with this change alone."},
+                   {.title = "saved", .unit = Unit::bytes, .explanation = "Current peak less the new one."},
+                   {.title = "share", .unit = Unit::share, .explanation = "Saved share of the current peak."},
+                   {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, under that limit."}};
   const bool fast = std::any_of(remedies.begin(), remedies.end(), [](const planner::Remedy& remedy) {
     return remedy.about_as_fast.has_value();
   });

@@ -124,27 +124,28 @@ std::vector<Cell> cells_of(const RankedRun& run, size_t rank) {
 }
 
 std::vector<Column> columns_of_ranks() {
-  return {{.title = "rank", .is_text = true},
-          {.title = "rows", .is_text = true, .explanation = "Of the latent, that the rank owns."},
-          {.title = "limit", .unit = Unit::bytes, .group = "peak"},
-          {.title = "predicted", .unit = Unit::bytes, .bars = true, .group = "peak"},
-          {.title = "measured", .unit = Unit::bytes, .bars = true, .group = "peak"},
-          {.title = "ratio", .unit = Unit::ratio, .explanation = "Measured over predicted.", .group = "peak"},
-          {.title = "predicted", .unit = Unit::bytes, .group = "sent"},
-          {.title = "measured",
-           .unit = Unit::bytes,
-           .explanation = "To other ranks: rows, statistics, output.",
-           .group = "sent"},
-          {.title = "waited",
-           .unit = Unit::seconds,
-           .explanation = "Time in which the rank stood still for others.",
-           .group = "waiting"},
-          {.title = "share", .unit = Unit::share, .explanation = "Of the rank's time.", .group = "waiting"},
-          {.title = "predicted",
-           .unit = Unit::seconds,
-           .explanation = "Of the rank's own passes, without waiting for others.",
-           .group = "time"},
-          {.title = "measured", .unit = Unit::seconds, .group = "time"}};
+  return {
+      {.title = "rank", .is_text = true},
+      {.title = "rows", .is_text = true, .explanation = "Latent rows that the rank owns."},
+      {.title = "limit", .unit = Unit::bytes, .group = "peak"},
+      {.title = "predicted", .unit = Unit::bytes, .bars = true, .group = "peak"},
+      {.title = "measured", .unit = Unit::bytes, .bars = true, .group = "peak"},
+      {.title = "ratio", .unit = Unit::ratio, .explanation = "Measured over predicted.", .group = "peak"},
+      {.title = "predicted", .unit = Unit::bytes, .group = "sent"},
+      {.title = "measured",
+       .unit = Unit::bytes,
+       .explanation = "To other ranks: rows, statistics, output.",
+       .group = "sent"},
+      {.title = "waited",
+       .unit = Unit::seconds,
+       .explanation = "Time in which the rank stood still for others.",
+       .group = "waiting"},
+      {.title = "share", .unit = Unit::share, .explanation = "Share of the rank's time.", .group = "waiting"},
+      {.title = "predicted",
+       .unit = Unit::seconds,
+       .explanation = "Time of the rank's own passes, without waiting for others.",
+       .group = "time"},
+      {.title = "measured", .unit = Unit::seconds, .group = "time"}};
 }
 
 /// Removes columns without data.

@@ -191,11 +191,12 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
 Table live_table(const std::vector<LiveEntry>& entries, const std::string& title) {
   Table table;
   table.title = title;
-  table.columns = {
-      {.title = "name", .is_text = true},
-      {.title = "kind", .is_text = true},
-      {.title = "memory", .unit = Unit::bytes, .bars = true},
-      {.title = "share", .unit = Unit::share, .explanation = "Of all that was on the device then."}};
+  table.columns = {{.title = "name", .is_text = true},
+                   {.title = "kind", .is_text = true},
+                   {.title = "memory", .unit = Unit::bytes, .bars = true},
+                   {.title = "share",
+                    .unit = Unit::share,
+                    .explanation = "Share of the device memory in use at that moment."}};
   double all = 0;
   for (const LiveEntry& entry : entries) all += double(entry.bytes);
   for (const LiveEntry& entry : entries) {

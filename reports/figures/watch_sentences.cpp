@@ -15,9 +15,8 @@ std::string captured_sentence(const Trace& trace) {
     text += (text.empty() ? "" : ", ") + source.name;
     if (!source.detail.empty()) text += " (" + source.detail + ")";
   }
-  if (text.empty())
-    return trace.sources.empty() ? "" : "Nothing that was to watch the GPU captured anything.";
-  return "The GPU was watched by " + text + ".";
+  if (text.empty()) return trace.sources.empty() ? "" : "No source of GPU records captured anything.";
+  return "GPU records come from " + text + ".";
 }
 
 std::string driver_sentence(const Timeline& timeline) {
@@ -27,14 +26,14 @@ std::string driver_sentence(const Timeline& timeline) {
   const int64_t difference = largest->driver_bytes - largest->counted_bytes;
   const auto asked = static_cast<int64_t>(timeline.driver().size());
   if (difference == 0) {
-    return "The driver was asked " + counted(asked, "time", "times") +
-           " and always counted what all kinds add up to.";
+    return "The driver reported its memory " + counted(asked, "time", "times") +
+           ", always the sum of all kinds of memory.";
   }
-  return "The driver was asked " + counted(asked, "time", "times") + "; after " +
+  return "The driver reported its memory " + counted(asked, "time", "times") + ". After " +
          format(Unit::seconds, largest->seconds) +
-         " its count was furthest from what all kinds add up to: " + bytes(std::abs(difference)) +
-         (difference > 0 ? " more, " : " less, ") + bytes(largest->driver_bytes) + " beside " +
-         bytes(largest->counted_bytes) + ".";
+         " its figure differed most from the sum of all kinds of memory: it was " +
+         bytes(std::abs(difference)) + (difference > 0 ? " more, " : " less, ") +
+         bytes(largest->driver_bytes) + " instead of " + bytes(largest->counted_bytes) + ".";
 }
 
 }  // namespace
@@ -47,9 +46,8 @@ std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& tim
                         (source.detail.empty() ? "." : ": " + source.detail + "."));
   }
   if (trace.records_lost > 0) {
-    sentences.push_back(
-        counted(trace.records_lost, "record was lost: what it", "records were lost: what they") +
-        " reported is missing here.");
+    sentences.push_back(counted(trace.records_lost, "record was lost.", "records were lost.") +
+                        " The trace is incomplete.");
   }
   sentences.push_back(driver_sentence(timeline));
   std::erase(sentences, "");
@@ -59,16 +57,16 @@ std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& tim
 std::vector<std::string> activity_sentences(const Trace& trace) {
   std::vector<std::string> sentences;
   if (trace.activities_left_out > 0) {
-    sentences.push_back("Listed one by one are the first " +
+    sentences.push_back("The list has the first " +
                         counted(static_cast<int64_t>(trace.activities.size()), "activity", "activities") +
-                        " of the GPU; the tables by names and streams leave out " +
+                        " of the GPU. The tables by names and streams leave out " +
                         counted(trace.activities_left_out, "later one", "later ones") +
-                        ", those by passes and steps do not.");
+                        ". The tables by passes and steps have all of them.");
   }
   if (trace.activities_of_no_step > 0) {
     sentences.push_back(counted(trace.activities_of_no_step, "activity belongs", "activities belong") +
-                        " to no step that is known, so the time of passes and steps is without " +
-                        (trace.activities_of_no_step == 1 ? "it." : "them."));
+                        " to no known step. The times of passes and steps leave " +
+                        (trace.activities_of_no_step == 1 ? "it" : "them") + " out.");
   }
   return sentences;
 }

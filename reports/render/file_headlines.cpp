@@ -53,20 +53,20 @@ Headline history_headline(const Findings& found) {
       found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device);
   if (had) {
     headline.figures.push_back(key_figure(
-        found.other_limit_bytes ? "limit" : "there was", *had,
+        found.other_limit_bytes ? "limit" : "available memory", *had,
         found.other_limit_bytes ? "of --limit" : on.substr(1) + " when PyTorch ran out", ColourRole::limit));
   }
   const std::optional<LastRequest> last = last_request(device);
   if (last && last->refused) {
-    headline.sentence = "PyTorch ran out of memory" + on + " when " +
-                        format(Unit::bytes, double(last->bytes)) + " were asked for beside " +
+    headline.sentence = "PyTorch ran out of memory" + on + ": a request for " +
+                        format(Unit::bytes, double(last->bytes)) + " failed, with " +
                         format(Unit::bytes, double(device.allocated_bytes[last->moment])) + " allocated.";
   } else {
     headline.sentence =
-        "PyTorch took at most " + format(Unit::bytes, double(peak)) + on + "; nothing was refused.";
+        "PyTorch took at most " + format(Unit::bytes, double(peak)) + on + ". No request failed.";
   }
   if (found.need) {
-    headline.figures.push_back(key_figure("Headroom's smallest", found.need->smallest_bytes,
+    headline.figures.push_back(key_figure("Headroom's smallest limit", found.need->smallest_bytes,
                                           "predicted for " + request_text(found.need->request),
                                           ColourRole::predicted));
   }

@@ -55,7 +55,7 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
   });
   if (options.quick || before) return peak;
   const ChosenCosts chosen = costs_of(document, found.profiles);
-  peak.remedies_remark = "What would lower the peak is worked out " + chosen.words + ".";
+  peak.remedies_remark = "Remedies are computed " + chosen.words + ".";
   try {
     const auto in_time = planner::for_seconds(planner::kSecondsToLook);
     planner::LowerPeak lower = planner::what_would_lower(
@@ -68,7 +68,7 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
     if (!left.empty()) peak.remedies_remark += " Not looked at, for lack of time: " + left + ".";
     peak.remedies = std::move(lower.remedies);
   } catch (const InputError& error) {
-    peak.remedies_remark = std::string("What would lower the peak could not be worked out: ") + error.what();
+    peak.remedies_remark = std::string("Remedies could not be computed: ") + error.what();
   }
   return peak;
 }
@@ -91,9 +91,9 @@ void find_scaling(Findings& found, const ReportOptions& options) {
         options.progress(double(done++) / double(ladder.size()), "peak against resolution");
         return true;
       });
-      found.scaling_remark = "What is not measured is worked out " + chosen.words + ".";
+      found.scaling_remark = "Peaks without a measurement are computed " + chosen.words + ".";
     } catch (const InputError& error) {
-      found.scaling_remark = std::string("Peaks of other sizes could not be worked out: ") + error.what();
+      found.scaling_remark = std::string("Peaks of other sizes could not be computed: ") + error.what();
     }
   }
   sizes.limit_bytes = found.other_limit_bytes ? *found.other_limit_bytes
@@ -140,7 +140,7 @@ void find_need(Findings& found, const ReportOptions& options) {
   const std::optional<AskedDecoder> decoder = decoder_of(found, options);
   if (!decoder) return;
   if (options.quick) {
-    found.need_remark = "It is not worked out with --quick.";
+    found.need_remark = "--quick leaves it out.";
     return;
   }
   options.progress(0, "what Headroom would need");
@@ -148,7 +148,7 @@ void find_need(Findings& found, const ReportOptions& options) {
   try {
     found.need = decoder_need(asked.model, asked.request, {}, costs_of(asked, found.profiles));
   } catch (const InputError& error) {
-    found.need_remark = std::string("It could not be worked out: ") + error.what();
+    found.need_remark = std::string("It could not be computed: ") + error.what();
   }
 }
 

@@ -34,7 +34,7 @@ void write_part(std::string& text, const Part& part) {
   for (const std::string& sentence : part.sentences) text += "- " + shown_text(sentence) + "\n";
   if (!part.sentences.empty()) text += "\n";
   for (const Chart& chart : part.charts)
-    text += "*Left out here: the chart “" + markdown_text(chart.title) + "”; a report in HTML draws it.*\n\n";
+    text += "*Only a report in HTML draws the chart “" + markdown_text(chart.title) + "”.*\n\n";
   for (const Table& table : part.tables) write_table(text, table);
 }
 

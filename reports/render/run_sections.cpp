@@ -30,7 +30,7 @@ Table outcomes_table(const std::vector<ReportedRun>& runs) {
   add("pool", Unit::bytes, "of it", "High-water mark of live bytes in the pool.");
   add("outside", Unit::bytes, "of it",
       "Growth of other process memory: stacks, libraries, small allocations.");
-  add("resident growth", Unit::bytes, "", "What the operating system saw.");
+  add("resident growth", Unit::bytes, "", "Growth of the process by the operating system's count.");
   add("predicted", Unit::seconds, "time", "");
   add("measured", Unit::seconds, "time", "");
   add("ratio", Unit::ratio, "time", "Measured over predicted.");
@@ -83,7 +83,9 @@ Table decodes_table(const QueueStats& queue) {
        .bars = true,
        .explanation = "The pool, and growth of other process memory."},
       {.title = "pool", .unit = Unit::bytes, .explanation = "High-water mark of live bytes in the pool."},
-      {.title = "resident", .unit = Unit::bytes, .explanation = "Of the process when the decode was done."},
+      {.title = "resident",
+       .unit = Unit::bytes,
+       .explanation = "Resident memory of the process after the decode."},
       {.title = "outside growth", .unit = Unit::bytes, .explanation = "Since before the first decode."},
       {.title = "time", .unit = Unit::seconds, .bars = true}};
   int64_t largest = 0;

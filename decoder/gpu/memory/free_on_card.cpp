@@ -10,8 +10,8 @@ namespace headroom {
 namespace {
 
 std::string advice(int64_t limit) {
-  if (limit == 0) return "nothing may run beside what uses the rest";
-  return "a plan for --limit " + std::to_string(limit) + " may run beside what uses the rest";
+  if (limit == 0) return "no decode fits beside the programs that use the rest";
+  return "a plan for --limit " + std::to_string(limit) + " fits beside the programs that use the rest";
 }
 
 }  // namespace

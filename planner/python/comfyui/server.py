@@ -55,7 +55,7 @@ def _memory_bytes(device: str) -> int:
 def bytes_of_gib(limit_gib: float) -> int | str:
     """The limit in bytes. "auto" for 0. Raises InputError."""
     if not isinstance(limit_gib, (int, float)) or not 0 <= limit_gib < math.inf:
-        raise headroom_vae.InputError(f"limit_gib: expected GiB, or 0 for what is free, found {limit_gib!r}")
+        raise headroom_vae.InputError(f"limit_gib: expected GiB, or 0 for the free memory, found {limit_gib!r}")
     return max(1, int(limit_gib * (1 << 30))) if limit_gib > 0 else "auto"
 
 
@@ -72,4 +72,4 @@ def require_limit_of_machine(limit: int | str, device: str) -> None:
     if limit > most:
         gib = 1 << 30
         raise headroom_vae.InputError(
-            f"limit_gib: expected at most the {most / gib:.1f} GiB of memory that {device} has, or 0 for what is free, found {limit / gib:g}")
+            f"limit_gib: expected at most the {most / gib:.1f} GiB of memory that {device} has, or 0 for the free memory, found {limit / gib:g}")

@@ -119,10 +119,10 @@ def latent_of(vae: Any, shape: Sequence[int]) -> Any:
 
 def _summary(decode: dict[str, Any]) -> str:
     size, text = _core.format_bytes, f"{decode['width_pixels']}x{decode['height_pixels']}"
-    text += f": peak {size(decode['peak_bytes'])} in {decode['peak_layer']}, {_core.format_seconds(decode['seconds'])}"
+    text += f": peak {size(decode['peak_bytes'])} in {decode['peak_layer']}"
     if "smallest_limit_bytes" in decode:
-        text += f"; Headroom counts {size(decode['counted_peak_bytes'])} and needs {size(decode['smallest_limit_bytes'])}"
-    return text
+        text += f", {size(decode['counted_peak_bytes'])} by Headroom's count. Headroom's smallest limit: {size(decode['smallest_limit_bytes'])}"
+    return f"{text}. Time: {_core.format_seconds(decode['seconds'])}"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ TEST_CASE("outputs that would overwrite each other are refused by name") {
         [&] {
           require_apart({{"-o", a}, {"--stats", other}}, {});
         },
-        {"--stats " + other, "expected a file of its own, found that of -o " + a});
+        {"--stats " + other, "expected another file than -o " + a});
   }
   require_input_error(
       [&] {
@@ -54,7 +54,7 @@ TEST_CASE("outputs that would overwrite an input are refused by name") {
       [&] {
         require_apart({{"-o", latent}}, {{"--latent", latent}});
       },
-      {"-o " + latent, "would overwrite what is read as --latent"});
+      {"-o " + latent, "would overwrite the input of --latent"});
   require_input_error(
       [&] {
         require_apart({{"-o", (scratch / "link.npy").string()}}, {{"--latent", latent}});
@@ -111,7 +111,7 @@ TEST_CASE("hard links, links into folders and files of a pipeline or an index co
       [&] {
         require_apart({{"-o", (scratch / "hard.png").string()}, {"--stats", blob}}, {});
       },
-      {"--stats", "expected a file of its own"});
+      {"--stats", "expected another file than"});
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class Outputs(unittest.TestCase):
                 before = {name: (self.folder / name).read_bytes() for name in self.files()}
                 ended = self.run_program("headroom-decode", "--queue", "queue.npy", "--model", "vae", "--random-weights",
                                          "0", "--stats", "stats.npy")
-                refused = "a file of its own" if output == "stats.npy" else "would overwrite"
+                refused = "another file than" if output == "stats.npy" else "would overwrite"
                 self.check_refused(ended, "output", refused)
                 self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, before)
         for output in ("requests.json", "vae/config.json"):

@@ -78,10 +78,9 @@ const QList<QRegularExpression>& names() {
     QList<QRegularExpression> list{
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
-        QRegularExpression(
-            "\\b(The peak on|Live then:|Nothing was refused;|Headroom decodes) .*"),  // as well
+        QRegularExpression("\\b(The peak on|Live then:|No request failed|Headroom decodes) .*"),  // as well
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
-                           "\\w+|allocator|Headroom \\S+ for|The GPU was watched by .*"),
+                           "\\w+|allocator|Headroom \\S+ for|GPU records come from .*"),
         QRegularExpression("<[^>]*>"),                                              // tags
         QRegularExpression("headroom-[a-z]+( [a-z]+)?( --?[a-z-]+( [\\w.,]+)?)*"),  // commands
         QRegularExpression("--[a-z-]+( auto)?"),

@@ -127,7 +127,7 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
 
   shown.open({kWithoutRefusal});
   CHECK(workspace.question().request.device == DeviceKind::cpu);  // what the user chose stays
-  CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("Nothing was refused;"));
+  CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("No request failed."));
 
   PlanningQuestion unknown = small_question();
   unknown.model = "no-such-model";

@@ -137,7 +137,7 @@ class CommandLine(unittest.TestCase):
         for model in ("pipeline/vae", "pipeline"):
             code, out, err = self.run_main("record", self.folder / model, "--sizes", "128x64,64x64", "-o", self.folder / "r.json")
             self.assertEqual(code, 0, err)
-            self.assertEqual(out.count("Headroom counts"), 2)
+            self.assertEqual(out.count("Headroom's smallest limit"), 2)
             sizes = [(one["width_pixels"], one["height_pixels"]) for one in json.loads((self.folder / "r.json").read_text())["decodes"]]
             self.assertEqual(sizes, [(128, 64), (64, 64)])
 

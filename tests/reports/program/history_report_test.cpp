@@ -40,7 +40,7 @@ TEST_CASE("report: beside a memory history stands what Headroom would need") {
                         Catch::Contains("Within the 600.0 MiB that PyTorch had on cuda:0 when it ran out"));
   Words quick = asked;
   quick.push_back("--quick");
-  CHECK_THAT(sentences_of(report_json(quick)), Catch::Contains("It is not worked out with --quick."));
+  CHECK_THAT(sentences_of(report_json(quick)), Catch::Contains("--quick leaves it out."));
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "256x192"}), 2, {"--size", "--model"});
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "big", "--model", "sdxl"}), 2,
                   {"--size", "big"});
