@@ -244,7 +244,8 @@ def main() -> int:
     shown = table(untiled, tiled, args.tile, ours, errors)
     page = measure.markdown_header(title, header) + shown + (
         "\nPeaks include the weights; the measured peak of diffusers is its resident growth. Times are of the decode with its\n"
-        "weights in place, for Headroom with the PNG written. Errors are in the decoder's own range, -1 to 1.\n")
+        "weights in place, for Headroom with the PNG written. Headroom also records a trace, which no plan counts and which takes about a\n"
+        "MiB. Errors are in the decoder's own range, -1 to 1.\n")
     (args.output / "table.md").write_text(page)
     if args.update_docs:
         (DOCS / "table.md").write_text(page)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/architecture.md", "docs/planning.md", "docs/tutorial.md")
+PAGES = ("docs/architecture.md", "docs/evidence.md", "docs/planning.md", "docs/tutorial.md")
 INDENT = "    "
 PROMPTS = ("$ ", ">>> ")
 MEASURED = re.compile(r"build/bin/headroom-decode|--analyze")
