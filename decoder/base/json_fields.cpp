@@ -112,7 +112,7 @@ std::string instead_of_json(const std::string& text) {
   if (std::string_view("{[\"-0123456789tfn").find(text[first]) != std::string_view::npos) return "";
   if (text.starts_with("\x89PNG") || text.starts_with("\xff\xd8")) return "this seems to be a picture";
   if (text.find('\0') != std::string::npos) return "this seems to be no text";
-  return "this seems to be another text";
+  return "this seems to be text other than JSON";
 }
 
 }  // namespace

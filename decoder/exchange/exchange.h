@@ -67,7 +67,7 @@ class Exchange {
   virtual void abandon(const char* why) noexcept = 0;
   /// Stops touching spans, because an error is about to free their memory. Code further up reports the error
   /// with abandon().
-  virtual void drop() noexcept { abandon("it stopped while bytes were on their way"); }
+  virtual void drop() noexcept { abandon("it stopped during a transfer"); }
 
   /// Bytes that this rank has sent: messages, and gathered values once for each other rank.
   int64_t sent_bytes() const { return sent_bytes_; }

@@ -38,7 +38,8 @@ void check_widths(const Config& config, const JsonFields& json, bool match_chann
     const int64_t from = config.widths[at + 1], to = config.widths[at];
     const std::string found = ", found " + std::to_string(to);
     if (from != to && !upsamples(config, stage))
-      fail(at, "expected " + std::to_string(from) + " as before, without an upsampling" + found);
+      fail(at, "expected " + std::to_string(from) +
+                   " as in the next entry, because no upsampling separates them" + found);
     if (from != to && !match_channels)
       fail(at, "expected " + std::to_string(from) + " as before, without upsample_match_channel" + found);
     if (kPixels * kPixels * to % from != 0)

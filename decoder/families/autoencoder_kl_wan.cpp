@@ -60,7 +60,7 @@ void read_patch(const JsonFields& json, const char* picture_channels, Config& co
     if (!json.has(key) || json[key].is_null()) continue;
     const int64_t side = json[key].integer(1, kMostPatch);
     if (side == 1) continue;
-    if (config.patch > 1) json[key].fail("expected no patch_size beside it");
+    if (config.patch > 1) json[key].fail("expected only one of patch_size and pixel_shuffle");
     if (config.picture_channels % (side * side) != 0) {
       json[key].fail("expected " + std::string(picture_channels) + " to be a multiple of " +
                      std::to_string(side * side) + ", found " + std::to_string(config.picture_channels));

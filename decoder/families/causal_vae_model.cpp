@@ -92,7 +92,7 @@ std::vector<Stage> read_stages(const JsonFields& json) {
   }
   for (const char* key : {"decoder_spatial_upsample", "decoder_temporal_upsample", "decoder_resnet_blocks"}) {
     if (!json.has(key) && stages.size() != 4)
-      json.fail(std::string(key) + ": expected where hidden_size_mult has not 4 multiples");
+      json.fail(std::string(key) + ": missing; required unless hidden_size_mult has 4 multiples");
   }
   for_stages(json, "decoder_resnet_blocks", stages, [](const JsonFields& field, Stage& stage) {
     stage.by_frame = choice<bool>(field, {{"ResnetBlock3D", false}, {"ResnetBlock2D", true}});

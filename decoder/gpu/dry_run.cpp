@@ -40,7 +40,9 @@ void check_tiers(const Graph& graph, const Plan& plan) {
   for (const KeptTensor& entry : plan.kept) {
     const std::string& name = graph.tensor(entry.tensor).name;
     if (entry.tier == MemoryTier::scratch)
-      throw InputError(name + " is kept in a scratch file: not on CUDA; plan with a host limit instead");
+      throw InputError(
+          name +
+          " is kept in a scratch file, which CUDA plans do not support; plan with a host limit instead");
     if (block_count(graph, entry, sizes) > gpu::kMostBlocks) {
       throw InputError(name + " is kept in " + std::to_string(block_count(graph, entry, sizes)) +
                        " blocks; expected at most " + std::to_string(gpu::kMostBlocks) + " on CUDA");

@@ -259,7 +259,7 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     Plan plan = of_own_model(queue.model, [&] { return plan_from_json(plans[i], graph); });
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
     if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)
-      plans[i]["request"]["dtype"].fail("expected that of all plans");
+      plans[i]["request"]["dtype"].fail("expected the same dtype in all plans");
     if (plan.request.device != queue.device.value_or(DeviceKind::cpu))
       plans[i]["request"].fail(std::string("expected the queue's own device, found ") +
                                name_of(plan.request.device));

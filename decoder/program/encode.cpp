@@ -312,7 +312,7 @@ int run_encode(const std::vector<std::string>& args, std::ostream& out, std::ost
     } else {
       const std::string many =
           std::to_string(encoding.jobs()) + " pictures" +
-          (encoding.skipped() > 0 ? ", " + std::to_string(encoding.skipped()) + " were there" : "");
+          (encoding.skipped() > 0 ? ", " + std::to_string(encoding.skipped()) + " already existed" : "");
       const std::string what = options.pictures.empty() ? options.output : options.output + ": " + many;
       if (encoding.jobs() == 0) {
         out << one_line(what) << "\n";

@@ -261,14 +261,14 @@ std::string take_patches(const Model& model, const std::function<ParameterSource
 std::string take_comfyui(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {
   if (model.latent_scale_in_weights || is_in_patches(model, latent)) {
     undo_latent_scale(model, weights, latent);
-    return "ComfyUI's latent, which is as this model's pipelines hand it on: its scaling undone";
+    return "ComfyUI's latent: scaled, as this model's pipelines output it; scaling undone";
   }
   if (family_of(model.class_name).takes_scaled_latents) {
     throw InputError("ComfyUI's latent is unscaled, and " + model.class_name +
                      " takes scaled ones: multiply it by the scaling_factor of the full VAE, and give "
                      "--latent-scale none");
   }
-  return "ComfyUI's latent, the decoder's own input: as given";
+  return "ComfyUI's latent: already unscaled; decoded as it is";
 }
 
 /// Scales the latent according to `asked`. Returns a note to the user.

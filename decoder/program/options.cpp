@@ -58,13 +58,13 @@ void add_input_options(CLI::App& app, DecodeOptions& options) {
       "checkpoint's names; the model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
-  app.add_option(
-      "--latent", options.latents,
-      "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent; floats, NxCxHxW or CxHxW; "
-      "with --queue one for each decode whose request names none");
+  app.add_option("--latent", options.latents,
+                 "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent; floats, NxCxHxW, CxHxW "
+                 "or for clips NxCxTxHxW; "
+                 "with --queue one for each decode whose request names none");
   app.add_option("--latent-scale", options.latent_scale,
                  "model: undo the scaling of a pipeline's latent; none: decode the latent as it is; auto: "
-                 "decide by the latent's numbers, as a pipeline's if in doubt")
+                 "detect from the latent's values; if in doubt, as with model")
       ->check(CLI::IsMember({"auto", "model", "none"}));
 }
 

@@ -220,7 +220,7 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Notes& progress) {
   refuse_given({{options.verify, "--verify"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
-               "not where several ranks decode");
+               "not supported with several ranks");
   const std::unique_ptr<gpu::Gpu> gpu = open_own_gpu(options, environment);
   ExchangeOptions how;
   how.ranks = environment;

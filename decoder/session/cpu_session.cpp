@@ -52,8 +52,8 @@ void check_keys(const Graph& graph, const Plan& plan) {
     throw InputError(
         graph.tensor(op.inputs[named_keys ? 1 : 2]).name + " is kept in " +
         name_of(named_keys ? keys : values) + ": attention " + op.name +
-        " reads keys there with their values alone, where each frame's stay together and nothing "
-        "else reads them");
+        " needs its keys and values in the same tier, frames that are not interleaved, and nothing "
+        "else that reads them");
   }
 }
 

@@ -41,8 +41,8 @@ std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& pla
     }
     requests += runs[i].requests.count();
     if (requests > MemoryRequests::kMost)
-      throw InputError("its plans ask for memory more than " + std::to_string(MemoryRequests::kMost) +
-                       " times; expected fewer plans, or larger tiles");
+      throw InputError("its plans make more than " + std::to_string(MemoryRequests::kMost) +
+                       " allocations; expected fewer plans, or larger tiles");
   }
   return runs;
 }

@@ -163,7 +163,7 @@ class FlowCheck {
       });
       if (!written || !reads_own_only(ref, input)) {
         return refuse(Violation::read_before_write, ref,
-                      name + " is written by this pass, beyond what this tile has written so far");
+                      name + " is written by this pass, and this tile reads parts that are not yet written");
       }
     }
     if (entry.rows) check_stored(ref, input, entry);

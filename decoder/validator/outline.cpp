@@ -86,13 +86,13 @@ void check_numbers(View& view) {
 
 void check_tier(View& view, const KeptTensor& entry) {
   const auto refuse = [&](const char* what) {
-    view.findings.add(Violation::malformed, view.place(entry) + ".place", what);
+    view.findings.add(Violation::malformed, view.place(entry) + ".tier", what);
   };
   if (entry.tier != MemoryTier::device && entry.tier != MemoryTier::host &&
       entry.tier != MemoryTier::scratch) {
     refuse("expected device, host or scratch");
   } else if (entry.tier != MemoryTier::device && !view.plan.share.alone()) {
-    view.findings.add(Violation::misplaced, view.place(entry) + ".place",
+    view.findings.add(Violation::misplaced, view.place(entry) + ".tier",
                       "ranks exchange rows that are on the device only");
   } else if (entry.tier == MemoryTier::scratch && view.on_cuda()) {
     refuse("a plan for cuda keeps nothing in a scratch file, only on the device and in host memory");
@@ -160,7 +160,7 @@ void check_kept(View& view, const KeptTensor& entry) {
     if (base == nullptr || base == &entry) return refuse(".in_place_of", "expected another kept tensor");
     for (const KeptTensor* either : {&entry, base}) {
       if (either->tier == MemoryTier::device) continue;
-      return view.findings.add(Violation::misplaced, view.place(*either) + ".place",
+      return view.findings.add(Violation::misplaced, view.place(*either) + ".tier",
                                "blocks are taken over on the device only");
     }
   }
@@ -207,7 +207,7 @@ bool check_carries(View& view, size_t p) {
     return false;
   };
   if (!view.plan.share.alone()) return refuse("ranks carry no rows");
-  if (view.latent.t != 1) return refuse("of clips no rows are carried");
+  if (view.latent.t != 1) return refuse("carrying rows is not supported for clips");
   const std::set<OpKind> kinds{
       OpKind::gather,         OpKind::norm,       OpKind::rms_norm, OpKind::upsample, OpKind::depth_to_space,
       OpKind::space_to_depth, OpKind::conv,       OpKind::activate, OpKind::add,      OpKind::accumulate,
@@ -234,7 +234,7 @@ void check_algorithms(View& view, const Pass& pass, const std::string& place) {
         std::any_of(pass.steps.begin(), pass.steps.end(), [&](const Step& step) { return step.op == op; });
     if (!runs || algorithm == ConvolutionAlgorithm::direct || !known.insert(op).second) {
       view.findings.add(Violation::malformed, place + ".direct_convolutions",
-                        "expected operations of the pass, each once, where the others are by winograd");
+                        "expected distinct operations of this pass, and only in a winograd pass");
       return;
     }
   }

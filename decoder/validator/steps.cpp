@@ -198,14 +198,15 @@ class StepCheck {
                         name_of(own.tier) + ", " + why,
                     Violation::misplaced);
     };
-    if (step_.kind != OpKind::attention || step_.inputs.size() != 3) return misplaced("and not by block");
+    if (step_.kind != OpKind::attention || step_.inputs.size() != 3)
+      return misplaced("and only attention can read it block by block");
     if (view_.graph.op(step_.op).frames == AttentionFrames::interleaved)
       return misplaced("and frames are interleaved");
     const Operand& other = step_.inputs[3 - i];
     const KeptTensor* beside = view_.kept(other.tensor);
     if (beside == nullptr || beside == &own || beside->tier != own.tier ||
         beside->block_rows != own.block_rows)
-      return misplaced("apart from what goes with it");
+      return misplaced("but keys and values need the same tier and block_rows");
     int64_t readers = 0;
     if (!view_.spend(static_cast<int64_t>(view_.plan.passes[ref_.pass].steps.size()))) return false;
     for (const Step& step : view_.plan.passes[ref_.pass].steps)
@@ -253,9 +254,8 @@ class StepCheck {
     const TensorId base = adds_onto ? step_.inputs[1].tensor : TensorId{-1};
     if (in_place && step_.inputs[1].step != -1) return refuse("adds onto a tile, not the kept tensor");
     if (target->in_place_of != base) {
-      return refuse(base == TensorId{-1}
-                        ? "stores a tensor that takes over another's blocks"
-                        : "adds onto another tensor than the one whose blocks it takes over");
+      return refuse(base == TensorId{-1} ? "stores a tensor that takes over another's blocks"
+                                         : "adds onto a tensor other than its in_place_of");
     }
     view_.writers[static_cast<size_t>(target - view_.plan.kept.data())].push_back(ref_);
     return true;

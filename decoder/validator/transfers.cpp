@@ -42,10 +42,10 @@ class TransferCheck {
       const RowTransfer& t = view_.plan.transfers[transfer];
       return std::tuple(t.pass, t.from > t.to);
     };
-    return key(i - 1) <= key(i) ||
-           refuse(Violation::deadlock, i,
-                  "ranks send pass by pass, and in each pass downwards first: this goes before transfers[" +
-                      std::to_string(i - 1) + "]");
+    return key(i - 1) <= key(i) || refuse(Violation::deadlock, i,
+                                          "transfers are ordered by pass, and within a pass to later ranks "
+                                          "first: this belongs before transfers[" +
+                                              std::to_string(i - 1) + "]");
   }
 
   bool check_transfer(size_t i) {

@@ -99,7 +99,7 @@ Model model_of_checkpoint(const std::string& file) {
     throw InputError("--model " + printable(file) +
                      ": no built-in model has a decoder of these tensors: put diffusers' config.json beside "
                      "the file" +
-                     (another ? " (the one there is not of a decoder that is known here)" : "") +
+                     (another ? " (the one there is for an unsupported decoder)" : "") +
                      ", or give --model FOLDER --weights FILE");
   }
   const std::optional<std::string> pipeline = pipeline_of(SafetensorsFile(file).names());

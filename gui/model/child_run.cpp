@@ -226,7 +226,7 @@ QString ChildRun::report() const {
     case State::running:
       return tr("%1 runs.").arg(program_);
     case State::cancelling:
-      return tr("%1 is asked to end.").arg(program_);
+      return tr("Stopping %1.").arg(program_);
     case State::cancelled:
       return tr("Cancelled.");
     case State::killed:

@@ -87,7 +87,8 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
   } else if (!request.weights.isEmpty()) {
     if (!QFileInfo::exists(request.weights)) report(RunField::weights, tr("There is no such folder."));
   } else if (!measures && model && built_in_config(model->config_file) != nullptr) {
-    report(RunField::weights, tr("A built-in model has no weights of its own: a folder, or random weights."));
+    report(RunField::weights,
+           tr("A built-in model has no weights of its own: choose a folder or random weights."));
   }
 
   if (request.kind == RunRequest::Kind::decode) {

@@ -115,14 +115,14 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
   app.add_option("FILE", arguments.files,
                  "plans, statistics, traces, profiles and frontiers to open; memory snapshots of PyTorch");
   app.add_option("--model", arguments.model,
-                 "the model of the plans, where the one that they name is not found");
+                 "the model of the plans, if the model that they name is not found");
   app.add_option("--screenshot", arguments.screenshot_folder,
                  "write every page as a picture into this folder and end; needs no display");
   app.add_option("--language", arguments.language, "system, en or zh_CN; as last time by default")
       ->check(CLI::IsMember({"system", "en", "zh_CN"}));
   app.add_option("--size", size, "of the window in pixels: 1280x800");
   app.add_option("--scale", arguments.scale,
-                 "pixels of the screen, or of a picture, for one of --size: 2 on screens of high resolution; "
+                 "screen or picture pixels for each pixel of --size: 2 on high-resolution screens; "
                  "as the desktop says by default")
       ->check(CLI::Range(0.5, 4.0));
   if (!parse_arguments(app, args, out)) return {};

@@ -332,11 +332,11 @@
         <translation>该层交出的内容：按存储格式计的完整输出。</translation>
     </message>
     <message>
-        <source>Taken while the layer runs, beside its inputs and its output: buffers, and the rim of zeros that a convolution reads.</source>
+        <source>Memory that the layer takes while it runs, besides its inputs and its output: buffers, and the zero padding of a convolution.</source>
         <translation>该层运行期间在输入和输出之外占用的内存：缓冲区，以及卷积读取的一圈零。</translation>
     </message>
     <message>
-        <source>All that is on the device at the layer&apos;s highest moment, weights and kept tensors of other layers included.</source>
+        <source>All memory in use on the device at the layer&apos;s peak, weights and kept tensors of other layers included.</source>
         <translation>该层最高时刻设备上的全部内容，包括权重和其他层的保留张量。</translation>
     </message>
     <message>
@@ -348,7 +348,7 @@
         <translation>各次剖析运行中最短的时间。</translation>
     </message>
     <message>
-        <source>Layers that differ in their extents alone share a latency table.</source>
+        <source>Layers that differ only in their sizes share a latency table.</source>
         <translation>仅尺寸不同的层共用一张时延表。</translation>
     </message>
     <message>
@@ -360,11 +360,11 @@
         <translation>实测除以预测。</translation>
     </message>
     <message>
-        <source>All device bytes at the pass&apos;s highest moment, weights and reserve included.</source>
+        <source>Peak of the device memory in this pass, weights and reserve included.</source>
         <translation>该遍最高时刻设备上的全部字节，包括权重和预留。</translation>
     </message>
     <message>
-        <source>The highest moment of the pool in this pass; growth of other process memory is not in it.</source>
+        <source>Peak of the pool in this pass, without the growth of other process memory.</source>
         <translation>该遍中内存池的最高时刻；不含内存池之外的增长。</translation>
     </message>
     <message>
@@ -376,11 +376,11 @@
         <translation>同上。</translation>
     </message>
     <message>
-        <source>How many, and columns by rows, and by frames, of the first, in positions of the pass&apos;s grid.</source>
+        <source>Number of tiles, and columns × rows (× frames) of the first one, in positions of the pass&apos;s grid.</source>
         <translation>数量，以及第一个切块的列 × 行（× 帧），按该遍网格的位置计。</translation>
     </message>
     <message>
-        <source>The form of its 3×3 convolutions: direct, or Winograd, which multiplies less and takes larger kernels and workspace. Of one pass some may be direct all the same.</source>
+        <source>Algorithm of its 3×3 convolutions: direct or Winograd. Winograd multiplies less, but needs larger kernels and workspace. Some convolutions of a Winograd pass may be direct.</source>
         <translation>其 3×3 卷积的形式：直接，或 Winograd（乘法更少，但卷积核和工作区更大）。同一趟中也可有一部分仍为直接形式。</translation>
     </message>
     <message>
@@ -388,7 +388,7 @@
         <translation>直接形式的浮点运算次数，包括边缘。</translation>
     </message>
     <message>
-        <source>Memory that stores the tensor. A row, if only the rows above it are stored.</source>
+        <source>Memory that stores the tensor: the device, host memory or a scratch file.</source>
         <translation>存放的位置；若不完整，则注明从哪一行以上。</translation>
     </message>
     <message>
@@ -396,19 +396,19 @@
         <translation>写入它的那一遍。</translation>
     </message>
     <message>
-        <source>The passes that read it whole.</source>
+        <source>The passes that read it but do not write it.</source>
         <translation>读取整个张量的各遍。</translation>
     </message>
     <message>
-        <source>The last pass that reads it, which hands its blocks back as it goes.</source>
+        <source>The last pass that reads it. This pass frees the blocks as it proceeds.</source>
         <translation>最后读取它的一遍，边读边交还其内存块。</translation>
     </message>
     <message>
-        <source>The tensor whose blocks it takes over as it is written.</source>
+        <source>The tensor whose blocks it reuses.</source>
         <translation>写入时接管其内存块的那个张量。</translation>
     </message>
     <message>
-        <source>Peak of the plan, and the smallest limit with this plan.</source>
+        <source>Peak of the plan. It is also the smallest limit that gives this plan.</source>
         <translation>该方案的峰值，也是能得到它的最小上限。</translation>
     </message>
     <message>
@@ -416,7 +416,7 @@
         <translation>预测值。</translation>
     </message>
     <message>
-        <source>All on the device throughout, or those of a pass brought in before it.</source>
+        <source>throughout: all weights stay on the device. per pass: each pass loads its own.</source>
         <translation>全部常驻设备，或在每一遍之前载入该遍所需的部分。</translation>
     </message>
     <message>
@@ -424,7 +424,7 @@
         <translation>一起走完所有遍的批次份数。</translation>
     </message>
     <message>
-        <source>Memory for kept tensors besides the device.</source>
+        <source>Memory for kept tensors that do not stay on the device.</source>
         <translation>张量在设备之外可以存放的位置。</translation>
     </message>
     <message>
@@ -432,11 +432,11 @@
         <translation>写成 headroom-plan 的选项。</translation>
     </message>
     <message>
-        <source>The smallest limit under which there is a plan with this change alone.</source>
+        <source>The smallest limit that works with only this change.</source>
         <translation>只作此改动时仍有方案的最小上限。</translation>
     </message>
     <message>
-        <source>Current peak less the new one.</source>
+        <source>The plan's peak less this limit.</source>
         <translation>相对于现在的峰值。</translation>
     </message>
     <message>
@@ -448,11 +448,11 @@
         <translation>在该上限下的预测值。</translation>
     </message>
     <message>
-        <source>nothing but a smaller limit</source>
+        <source>only a smaller limit</source>
         <translation>只降低上限，其他不变</translation>
     </message>
     <message>
-        <source>weights are brought in pass by pass where that is better</source>
+        <source>the planner may load weights for each pass</source>
         <translation>在更合算时逐遍载入权重</translation>
     </message>
     <message>
@@ -592,7 +592,7 @@
         <translation>耗时最多增加 5 %</translation>
     </message>
     <message>
-        <source>The lowest with this change in at most 5 % more time than the plan.</source>
+        <source>The lowest peak with this change in at most 5 % more time than the plan.</source>
         <translation>采用此更改且耗时最多增加 5 % 时的最低值。</translation>
     </message>
     <message>
@@ -788,11 +788,11 @@
         <translation>从第一个图块到最后一个，所有份合计。</translation>
     </message>
     <message>
-        <source>From when a step was begun to when the host went on to the next.</source>
+        <source>Time on the host from the step's start until the next step.</source>
         <translation>从步骤开始到主机转入下一步为止。</translation>
     </message>
     <message>
-        <source>Kernels and copies that were started for it, wherever they ran.</source>
+        <source>Kernels and copies that it launched, on all streams.</source>
         <translation>为其启动的核函数和复制，无论在哪个流上运行。</translation>
     </message>
     <message>
@@ -884,7 +884,7 @@
         <translation>发给其他进程的：行、统计量、输出。</translation>
     </message>
     <message>
-        <source>Time in which the rank stood still for others.</source>
+        <source>Time that the rank waited for other ranks.</source>
         <translation>该进程因等待其他进程而停顿的时间。</translation>
     </message>
     <message>
@@ -916,11 +916,11 @@
         <translation>起始位置。</translation>
     </message>
     <message>
-        <source>When it is asked for.</source>
+        <source>When the block is allocated.</source>
         <translation>请求的时刻。</translation>
     </message>
     <message>
-        <source>When it is handed back.</source>
+        <source>When the block is freed.</source>
         <translation>归还的时刻。</translation>
     </message>
     <message>
@@ -996,7 +996,7 @@
         <translation>分配的时刻。</translation>
     </message>
     <message>
-        <source>Who called whom, outermost first, without what all have in common.</source>
+        <source>Path of calls, outermost first. The beginning that all paths share is left out.</source>
         <translation>由外到内的调用，省略共同部分。</translation>
     </message>
     <message>
@@ -1016,7 +1016,7 @@
         <translation>按剖析。</translation>
     </message>
     <message>
-        <source>In memory throughout, or brought in pass by pass.</source>
+        <source>throughout: all weights stay in memory. per pass: each pass loads its own.</source>
         <translation>始终驻留，或逐遍载入。</translation>
     </message>
     <message>
@@ -1036,7 +1036,7 @@
         <translation>记录的峰值时存活</translation>
     </message>
     <message>
-        <source>Memory that the layer&apos;s call leaves: its result and the tensors that it keeps.</source>
+        <source>Memory still allocated after the layer&apos;s call: its result and tensors that it keeps.</source>
         <translation>该层调用返回时仍在的内存：其结果以及其保留的部分。</translation>
     </message>
     <message>
@@ -1052,7 +1052,7 @@
         <translation>Headroom 所需</translation>
     </message>
     <message>
-        <source>All that was allocated at the layer&apos;s highest moment, weights included.</source>
+        <source>All memory allocated at the layer&apos;s peak, weights included.</source>
         <translation>该层最高时刻已分配的全部内存，包括权重。</translation>
     </message>
     <message>

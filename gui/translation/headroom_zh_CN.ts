@@ -20,7 +20,7 @@
         <translation>，至少 %1 帧</translation>
     </message>
     <message>
-        <source>Asks what Headroom would need for it</source>
+        <source>Computes the memory that Headroom needs for this decode</source>
         <translation>询问 Headroom 解码它需要多少内存</translation>
     </message>
     <message>
@@ -149,7 +149,7 @@ takes %2 and %3 there</source>
         <translation>%1 放不下；可行的最小上限是 %2。</translation>
     </message>
     <message>
-        <source>Pass %1 (%2) forbids less; it holds what stands below.</source>
+        <source>Pass %1 (%2) determines this limit. It holds the tensors listed below.</source>
         <translation>第 %1 遍（%2）不允许更小；它占用的内容见下。</translation>
     </message>
     <message>
@@ -222,7 +222,7 @@ takes %2 and %3 there</source>
         <translation>%1 正在运行。</translation>
     </message>
     <message>
-        <source>%1 is asked to end.</source>
+        <source>Stopping %1.</source>
         <translation>已请求结束 %1。</translation>
     </message>
     <message>
@@ -321,19 +321,19 @@ takes %2 and %3 there</source>
         <translation>实测：峰值 %1，%2</translation>
     </message>
     <message>
-        <source>It hands out the picture.</source>
+        <source>It outputs the picture.</source>
         <translation>这一遍输出图像。</translation>
     </message>
     <message>
-        <source>It must end here: what comes next needs something whole that it makes.</source>
+        <source>It must end here: the next operations need a whole tensor that this pass computes.</source>
         <translation>这一遍必须在此结束：之后的运算需要它产出的完整结果。</translation>
     </message>
     <message>
-        <source>It ends where the plan chose to keep something.</source>
+        <source>It ends here because the plan keeps a tensor.</source>
         <translation>这一遍在方案选择保留张量之处结束。</translation>
     </message>
     <message>
-        <source>over all positions: a barrier, its pass must end before anything uses it</source>
+        <source>computed over all positions: a barrier; the pass must end before a step can use it</source>
         <translation>遍及所有位置：这是屏障，所在的遍结束后才能使用</translation>
     </message>
     <message>
@@ -341,11 +341,11 @@ takes %2 and %3 there</source>
         <translation>%1，完整大小 %2</translation>
     </message>
     <message>
-        <source>a barrier: it needs its keys and values whole, from a pass before</source>
+        <source>a barrier: it needs all keys and values from an earlier pass</source>
         <translation>屏障：需要前面某一遍产出的完整的键和值</translation>
     </message>
     <message>
-        <source>carried out once more: its result was not kept</source>
+        <source>recomputed: its result was not kept</source>
         <translation>再次运算：先前的结果没有保留</translation>
     </message>
     <message>
@@ -392,15 +392,15 @@ takes %2 and %3 there</source>
         <translation>峰值为 %1</translation>
     </message>
     <message>
-        <source>, in pass %1 of %2, %3.</source>
-        <translation>，在第 %1 遍（共 %2 遍），%3。</translation>
+        <source>, in pass %1, %2.</source>
+        <translation>，在第 %1 遍，%2。</translation>
     </message>
     <message>
         <source>%1 %2 (%3)</source>
         <translation>%1 %2（%3）</translation>
     </message>
     <message>
-        <source>What holds it: %1.</source>
+        <source>The largest parts: %1.</source>
         <translation>占用者：%1。</translation>
     </message>
     <message>
@@ -416,7 +416,7 @@ takes %2 and %3 there</source>
         <translation>屏障：这一遍必须结束</translation>
     </message>
     <message>
-        <source>ends to keep something</source>
+        <source>ends to keep a tensor</source>
         <translation>为保留张量而结束</translation>
     </message>
     <message>
@@ -952,7 +952,7 @@ takes %2 and %3 there</source>
         <translation>切块</translation>
     </message>
     <message>
-        <source>The tile that is looked at; arrow keys go one further.</source>
+        <source>The selected tile. The arrow keys select the previous or next one.</source>
         <translation>正在查看的切块；方向键移动一个。</translation>
     </message>
     <message>
@@ -991,7 +991,7 @@ takes %2 and %3 there</source>
         <translation>到峰值(&amp;G)</translation>
     </message>
     <message>
-        <source>Go to what asked &amp;last</source>
+        <source>Go to the &amp;last request</source>
         <translation>到最后的请求(&amp;L)</translation>
     </message>
     <message>
@@ -1046,7 +1046,7 @@ takes %2 and %3 there</source>
         <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其时延表。</translation>
     </message>
     <message>
-        <source>%1 in %2, its own decode, recorded on %3 with %4. Layers that ran at a peak stand out.</source>
+        <source>%1 in %2, PyTorch's decode, recorded on %3 with %4. Layers that ran at a peak stand out.</source>
         <translation>%1，%2，自身的解码，在 %3 上以 %4 记录。峰值时运行的层以粗体突出。</translation>
     </message>
     <message>
@@ -1062,7 +1062,7 @@ takes %2 and %3 there</source>
         <translation>%1：单次调用时间与切块位置数的关系。</translation>
     </message>
     <message>
-        <source>Off by %1 at %2 tiles that were measured and are not in it.</source>
+        <source>Its error is %1 at %2 measured tiles that it does not contain.</source>
         <translation>在 %2 个未用于拟合的实测切块上偏差 %1。</translation>
     </message>
     <message>
@@ -1250,11 +1250,11 @@ takes %2 and %3 there</source>
         <translation>此跟踪没有地址。</translation>
     </message>
     <message>
-        <source>Addresses of %1 were in use; at most %2 of them were live at one time. What lies between are addresses without memory: the pool gives free pages back, or to the next tile.</source>
+        <source>Addresses of %1 were in use; at most %2 of them were live at one time. The gaps are addresses without memory: the pool returns free pages or gives them to the next tile.</source>
         <translation>用到的地址共 %1，同时在用的至多 %2。其间的空隙是没有内存的地址：内存池把空闲页归还系统，或留给下一个切块。</translation>
     </message>
     <message>
-        <source>The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, are gaps between what has to lie side by side.</source>
+        <source>The reservation is %1; at most %2 of it are live at one time. The rest, %3, is gaps between allocations that are live together.</source>
         <translation>预留内存为 %1，同时占用的最多为 %2。此时空闲的 %3 是并列各项之间的空隙。</translation>
     </message>
     <message>
@@ -1274,7 +1274,7 @@ takes %2 and %3 there</source>
         <translation>从 %1 到 %2</translation>
     </message>
     <message>
-        <source>asked for in pass %1, %2</source>
+        <source>allocated in pass %1, %2</source>
         <translation>由第 %1 遍请求，%2</translation>
     </message>
 </context>
@@ -1296,7 +1296,7 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::PassTree</name>
     <message>
-        <source>, above row %1</source>
+        <source>, rows before row %1</source>
         <translation>，在第 %1 行以上</translation>
     </message>
     <message>
@@ -1379,7 +1379,7 @@ takes %2 and %3 there</source>
         <translation>图像：已与另一方案的解码比较，数值之差至多为最大值的 %1。</translation>
     </message>
     <message>
-        <source>Picture: not the one without tiles. The plan is approximate.</source>
+        <source>Picture: differs from the untiled one. The plan is approximate.</source>
         <translation>图像：与不分块的结果不同，此方案是近似的。</translation>
     </message>
     <message>
@@ -1418,7 +1418,7 @@ takes %2 and %3 there</source>
         <translation>始终在设备上</translation>
     </message>
     <message>
-        <source>brought in pass by pass</source>
+        <source>loaded pass by pass</source>
         <translation>逐遍载入</translation>
     </message>
     <message>
@@ -1558,7 +1558,7 @@ takes %2 and %3 there</source>
         <translation>方案用于另一台机器：%1</translation>
     </message>
     <message>
-        <source>expected a scratch folder beside it</source>
+        <source>expected a scratch folder as well</source>
         <translation>还需要暂存文件夹</translation>
     </message>
     <message>
@@ -1601,7 +1601,7 @@ takes %2 and %3 there</source>
         <translation>没有这个文件夹。</translation>
     </message>
     <message>
-        <source>A built-in model has no weights of its own: a folder, or random weights.</source>
+        <source>A built-in model has no weights of its own: choose a folder or random weights.</source>
         <translation>内置模型不带权重：请给出文件夹或使用随机权重。</translation>
     </message>
     <message>
@@ -1720,7 +1720,7 @@ takes %2 and %3 there</source>
         <translation>按打开的方案(&amp;P)</translation>
     </message>
     <message>
-        <source>Runs this plan, so that its predictions stand beside the measurements.</source>
+        <source>Runs this plan and shows its predictions next to the measurements.</source>
         <translation>原样运行方案，使预测与实测可以对照。</translation>
     </message>
     <message>
@@ -1804,7 +1804,7 @@ takes %2 and %3 there</source>
         <translation>记录跟踪(&amp;T)</translation>
     </message>
     <message>
-        <source>Every allocation, pass and tile as it was, for the page Timeline: up to some 50 MB.</source>
+        <source>Records every allocation, pass and tile for the page Timeline, in up to about 50 MB.</source>
         <translation>每次分配、每一遍、每个切块的实况，供“时间线”页使用：约至 50 MB。</translation>
     </message>
     <message>
@@ -1828,7 +1828,7 @@ takes %2 and %3 there</source>
         <translation>撤销管线的缩放</translation>
     </message>
     <message>
-        <source>found out from its numbers</source>
+        <source>detect from its values</source>
         <translation>由其数值判断</translation>
     </message>
     <message>
@@ -1923,7 +1923,7 @@ takes %2 and %3 there</source>
         <translation>程序的消息</translation>
     </message>
     <message>
-        <source>compared with another decode</source>
+        <source>comparing with another decode</source>
         <translation>与另一次解码比较</translation>
     </message>
     <message>
@@ -2020,7 +2020,7 @@ Written beside it: %1.</source>
         <translation>%1 像素</translation>
     </message>
     <message>
-        <source>The longer side of the largest picture that is looked at; large ones take seconds.</source>
+        <source>The longer side of the largest picture to compute. Large pictures take seconds.</source>
         <translation>考察的最大图像的长边；很大时需要数秒。</translation>
     </message>
     <message>
@@ -2075,7 +2075,7 @@ Written beside it: %1.</source>
         <translation>选择模型、尺寸和上限，移动上限的同时即可看到放得下的最快方案。</translation>
     </message>
     <message>
-        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window, the memory snapshot too that PyTorch wrote where it ran out of memory (.pickle).</source>
+        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window, also a memory snapshot that PyTorch wrote when it ran out of memory (.pickle).</source>
         <translation>查看峰值时刻：设备上有什么，由哪一层造成，怎样能降低。文件可以拖放到窗口的任何位置，PyTorch 在内存不足时写出的内存快照（.pickle）也可以。</translation>
     </message>
     <message>
@@ -2182,7 +2182,7 @@ Written beside it: %1.</source>
 <context>
     <name>headroom::gui::UsedPlanBar</name>
     <message>
-        <source>This plan is in use: the pages Timeline, Plan and Run show it. It is in no file yet and goes with this window. Save it to keep it, or run it.</source>
+        <source>This plan is in use: the pages Timeline, Plan and Run show it. It is not saved and is lost with this window. Save it to keep it, or run it.</source>
         <translation>正在使用此方案：“时间线”、“方案”和“运行”页显示的都是它。它还没有存入文件，会随本窗口关闭而消失。请保存它，或运行它。</translation>
     </message>
     <message>
@@ -2213,7 +2213,7 @@ Written beside it: %1.</source>
         <translation>暂存文件的文件夹</translation>
     </message>
     <message>
-        <source>Bring weights in pass by pass</source>
+        <source>Load weights pass by pass</source>
         <translation>逐遍载入权重</translation>
     </message>
     <message>
@@ -2272,7 +2272,7 @@ Written beside it: %1.</source>
         <translation>%1：峰值 %2，需时 %3，%4</translation>
     </message>
     <message>
-        <source>%1: peak %2 at the least, in %3, %4</source>
+        <source>%1: smallest limit %2, in %3, %4</source>
         <translation>%1：峰值至少 %2，需时 %3，%4</translation>
     </message>
     <message>

@@ -212,7 +212,7 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
                                .arg(bytes(why.limit_bytes), bytes(why.smallest_limit_bytes))
                          : tr("Does not fit %1; looking for the smallest limit…").arg(bytes(why.limit_bytes));
   if (!why.pass_name.empty()) {
-    reason += "\n" + tr("Pass %1 (%2) forbids less; it holds what stands below.")
+    reason += "\n" + tr("Pass %1 (%2) determines this limit. It holds the tensors listed below.")
                          .arg(why.pass)
                          .arg(figure_text(why.pass_name));
   }

@@ -105,11 +105,11 @@ QString DecoderCanvas::describePass(int number) const {
                       figure_text(reports::Unit::seconds, pass.measured->seconds));
   }
   if (number + 1 == std::ssize(picture_->passes)) {
-    lines << tr("It hands out the picture.");
+    lines << tr("It outputs the picture.");
   } else {
     lines << (pass.ends_at_barrier
-                  ? tr("It must end here: what comes next needs something whole that it makes.")
-                  : tr("It ends where the plan chose to keep something."));
+                  ? tr("It must end here: the next operations need a whole tensor that this pass computes.")
+                  : tr("It ends here because the plan keeps a tensor."));
   }
   return lines.join(QLatin1Char('\n'));
 }
@@ -128,7 +128,7 @@ QString DecoderCanvas::describeNode(int number) const {
     lines << QString::fromStdString(tensor.name);
   }
   if (tensor.statistics) {
-    lines << tr("over all positions: a barrier, its pass must end before anything uses it");
+    lines << tr("computed over all positions: a barrier; the pass must end before a step can use it");
   } else {
     lines << tr("%1, whole %2")
                  .arg(QString::fromStdString(
@@ -136,8 +136,8 @@ QString DecoderCanvas::describeNode(int number) const {
                       figure_text(reports::Unit::bytes,
                                   double(bytes_of(tensor, sizes.latent, sizes.items, sizes.dtype))));
   }
-  if (node.needs_whole) lines << tr("a barrier: it needs its keys and values whole, from a pass before");
-  if (node.again) lines << tr("carried out once more: its result was not kept");
+  if (node.needs_whole) lines << tr("a barrier: it needs all keys and values from an earlier pass");
+  if (node.again) lines << tr("recomputed: its result was not kept");
   for (const reports::DrawnKept& kept : picture_->kept) {
     if (node.kind != reports::DrawnKind::operation && kept.tensor == node.tensor) lines << describeKept(kept);
   }

@@ -69,7 +69,7 @@ void DecoderGuessBox::show(const reports::DecoderGuess& guess) {
   for (size_t i = 0; i < std::min(guess.fits.size(), kMostGuesses); ++i) {
     const reports::DecoderFit& fit = guess.fits[i];
     auto* ask = new QPushButton(name_of(fit), this);
-    ask->setToolTip(tr("Asks what Headroom would need for it"));
+    ask->setToolTip(tr("Computes the memory that Headroom needs for this decode"));
     connect(ask, &QPushButton::clicked, this, [this, request = fit.request] { Q_EMIT chosen(request); });
     column_->addWidget(ask);
   }

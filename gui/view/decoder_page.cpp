@@ -202,10 +202,7 @@ void DecoderPage::describePeak() {
                            .arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)),
                                 figure_text(reports::Unit::bytes, double(picture_->limit_bytes)))
                      : tr("The peak is %1").arg(figure_text(reports::Unit::bytes, double(pass.peak_bytes)));
-  text += tr(", in pass %1 of %2, %3.")
-              .arg(picture_->peak_pass)
-              .arg(picture_->passes.size())
-              .arg(QString::fromStdString(short_name(pass.name)));
+  text += tr(", in pass %1, %2.").arg(picture_->peak_pass).arg(QString::fromStdString(short_name(pass.name)));
   QStringList holders;
   for (const reports::LiveEntry& entry : pass.live) {
     if (static_cast<size_t>(holders.size()) == kNamedAtPeak) break;
@@ -213,7 +210,7 @@ void DecoderPage::describePeak() {
     const QString name = figure_text(entry.name), kind = figure_text(title_of(entry.kind));
     holders << (name == kind ? name + QLatin1Char(' ') + bytes : tr("%1 %2 (%3)").arg(name, bytes, kind));
   }
-  if (!holders.isEmpty()) text += QLatin1Char(' ') + tr("What holds it: %1.").arg(holders.join(tr(", ")));
+  if (!holders.isEmpty()) text += QLatin1Char(' ') + tr("The largest parts: %1.").arg(holders.join(tr(", ")));
   heading_->setText(text);
 }
 
@@ -237,7 +234,7 @@ void DecoderPage::listMarks() {
                                    [tier](const QPalette& palette) { return colour_of(tier, palette); }));
   }
   entries.push_back(line_entry(tr("barrier: the pass must end"), 2, Qt::SolidLine));
-  entries.push_back(line_entry(tr("ends to keep something"), 1, Qt::DashLine));
+  entries.push_back(line_entry(tr("ends to keep a tensor"), 1, Qt::DashLine));
   if (again) {
     entries.push_back(
         {tr("↻ computed once more"), [](QPainter& painter, const QRectF& swatch, const QPalette& palette) {

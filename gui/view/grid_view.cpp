@@ -191,7 +191,7 @@ GridView::GridView(QWidget* parent) : QWidget(parent) {
   slider_ = new QSlider(Qt::Horizontal, this);
   slider_->setObjectName("tile");
   slider_->setAccessibleName(tr("Tile"));
-  slider_->setToolTip(tr("The tile that is looked at; arrow keys go one further."));
+  slider_->setToolTip(tr("The selected tile. The arrow keys select the previous or next one."));
   column->addWidget(slider_);
   words_ = new PlainLabel(this);
   words_->setWordWrap(true);

@@ -123,7 +123,7 @@ QWidget* HistoryPage::buildTables() {
   column->setContentsMargins({});
   auto* bar = new QHBoxLayout;
   peak_ = new QPushButton(tr("&Go to the peak"), below);
-  last_ = new QPushButton(tr("Go to what asked &last"), below);
+  last_ = new QPushButton(tr("Go to the &last request"), below);
   caption_ = new PlainLabel(below);
   caption_->setObjectName(QStringLiteral("caption"));
   bar->addWidget(peak_);

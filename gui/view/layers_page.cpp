@@ -130,7 +130,7 @@ void LayersPage::showProfile() {
 
 void LayersPage::showRecording() {
   const profiler::EagerRecording& recording = *document_->as<profiler::EagerRecording>();
-  heading_->setText(tr("%1 in %2, its own decode, recorded on %3 with %4. Layers that ran at a peak stand "
+  heading_->setText(tr("%1 in %2, PyTorch's decode, recorded on %3 with %4. Layers that ran at a peak stand "
                        "out.")
                         .arg(QString::fromStdString(recording.model), QLatin1String(name_of(recording.dtype)),
                              QString::fromStdString(recording.device),
@@ -193,7 +193,7 @@ void LayersPage::showLatencyTable(int row) {
   QString note =
       tr("%1: time of one call against the positions of its tile.").arg(figure_text(latency_table->name));
   if (latency_table->held_out_points > 0) {
-    note += QLatin1Char(' ') + tr("Off by %1 at %2 tiles that were measured and are not in it.")
+    note += QLatin1Char(' ') + tr("Its error is %1 at %2 measured tiles that it does not contain.")
                                    .arg(figure_text(reports::Unit::share, latency_table->held_out_error))
                                    .arg(latency_table->held_out_points);
   }

@@ -87,7 +87,7 @@ QString LowerPeakBox::text_of(const planner::LowerWay& way) const {
                 seconds = figure_text(reports::Unit::seconds, way.plan.seconds);
   const QString speed =
       RemedyWords::speed(way.plan.seconds, plan_->as<reports::PlanDocument>()->plan.predicted_seconds);
-  return (way.about_as_fast ? tr("%1: peak %2 in %3, %4") : tr("%1: peak %2 at the least, in %3, %4"))
+  return (way.about_as_fast ? tr("%1: peak %2 in %3, %4") : tr("%1: smallest limit %2, in %3, %4"))
       .arg(RemedyWords::name(way.remedy.option), bytes, seconds, speed);
 }
 

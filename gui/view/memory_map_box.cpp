@@ -106,11 +106,11 @@ void MemoryMapBox::showMap(std::shared_ptr<const reports::MemoryMap> map) {
   const QString reserved = bytes(map_->reserved_bytes), live = bytes(map_->live_bytes);
   heading_->setText(
       !map_->gaps_cost_memory
-          ? tr("Addresses of %1 were in use; at most %2 of them were live at one time. What lies between are "
-               "addresses without memory: the pool gives free pages back, or to the next tile.")
+          ? tr("Addresses of %1 were in use; at most %2 of them were live at one time. The gaps are "
+               "addresses without memory: the pool returns free pages or gives them to the next tile.")
                 .arg(reserved, live)
-          : tr("The reservation is %1; at most %2 of it are live at one time. What stays free then, %3, "
-               "are gaps between what has to lie side by side.")
+          : tr("The reservation is %1; at most %2 of it are live at one time. The rest, %3, "
+               "is gaps between allocations that are live together.")
                 .arg(reserved, live, bytes(map_->reserved_bytes - map_->live_bytes)));
   std::vector<MemoryKind> kinds;
   for (const MemoryKind kind :
@@ -152,7 +152,7 @@ QString MemoryMapBox::textOf(const reports::MapPlace& place) const {
                     tr("from %1 to %2").arg(time(place.begin_seconds), time(place.end_seconds))};
   if (place.pass >= 0 && place.pass < std::ssize(map_->passes)) {
     const std::string& name = map_->passes[static_cast<size_t>(place.pass)].name;
-    lines << tr("asked for in pass %1, %2").arg(place.pass).arg(figure_text(name));
+    lines << tr("allocated in pass %1, %2").arg(place.pass).arg(figure_text(name));
   }
   return lines.join(QLatin1Char('\n'));
 }

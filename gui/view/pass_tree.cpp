@@ -41,7 +41,7 @@ QString keep_line(const json& keep) {
     line += PassTree::tr(" in %1, at most %2 of it on the device")
                 .arg(text_of(keep["tier"]), bytes_of(keep["window_bytes"]));
   }
-  if (keep.contains("rows")) line += PassTree::tr(", above row %1").arg(keep["rows"][1].get<int>());
+  if (keep.contains("rows")) line += PassTree::tr(", rows before row %1").arg(keep["rows"][1].get<int>());
   line += PassTree::tr(", until pass %1").arg(keep["last_pass"].get<int>());
   if (keep.contains("in_place_of"))
     line += PassTree::tr(", in place of %1").arg(text_of(keep["in_place_of"]));

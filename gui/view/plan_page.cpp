@@ -40,7 +40,7 @@ QString pixels_words(const Plan& plan, const RunStats* run) {
                                "the largest value."))
         .arg(error);
   }
-  if (!plan.exact) return PlanPage::tr("Picture: not the one without tiles. The plan is approximate.");
+  if (!plan.exact) return PlanPage::tr("Picture: differs from the untiled one. The plan is approximate.");
   if (plan.request.dtype == Dtype::fp32)
     return PlanPage::tr(
         "Picture: the same as without tiles, by construction. A run with --verify checks it.");

@@ -18,7 +18,7 @@ constexpr std::string_view kDtype = "--dtype ";
 
 QString RemedyWords::name(const std::string& option) {
   if (option.empty()) return tr("A smaller limit alone");
-  if (option.starts_with("--weights-residency")) return tr("Bring weights in pass by pass");
+  if (option.starts_with("--weights-residency")) return tr("Load weights pass by pass");
   if (option.starts_with("--scratch")) return tr("Keep tensors in a scratch file…");
   if (option.starts_with("--host-limit")) return tr("Allow more host memory");
   if (option.starts_with(kDtype))

@@ -42,7 +42,7 @@ QString weights_name(int entry) {
     case 1:
       return RequestForm::tr("on the device throughout");
     default:
-      return RequestForm::tr("brought in pass by pass");
+      return RequestForm::tr("loaded pass by pass");
   }
 }
 
@@ -432,7 +432,7 @@ void RequestForm::readPlaces(PlanningQuestion& question) const {
   options.scratch_folder = folder.toStdString();
   if (folder.isEmpty()) {
     if (limit > 0)
-      throw InputError("--scratch-limit: " + tr("expected a scratch folder beside it").toStdString());
+      throw InputError("--scratch-limit: " + tr("expected a scratch folder as well").toStdString());
     options.scratch_limit_bytes = 0;
   } else if (!QFileInfo(folder).isDir()) {
     throw InputError("--scratch: " + tr("expected a folder that exists").toStdString());

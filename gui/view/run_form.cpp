@@ -129,7 +129,7 @@ void RunForm::buildLatent() {
   latent_scale_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   latent_scale_->setMinimumContentsLength(12);
   for (const auto& [name, word] :
-       {std::pair(tr("found out from its numbers"), "auto"), std::pair(tr("undo the pipeline's"), "model"),
+       {std::pair(tr("detect from its values"), "auto"), std::pair(tr("undo the pipeline's"), "model"),
         std::pair(tr("none: the decoder's own input"), "none")})
     latent_scale_->addItem(name, QString::fromLatin1(word));
   addRow(tr("Scalin&g of the latent"), latent_scale_, RunField::latent_scale,
@@ -149,7 +149,7 @@ void RunForm::buildMemory() {
   memory_heading_ = heading(tr("Memory"));
   by_plan_ = new QRadioButton(tr("By a &plan that is open"), this);
   by_plan_->setObjectName("by-plan");
-  by_plan_->setToolTip(tr("Runs this plan, so that its predictions stand beside the measurements."));
+  by_plan_->setToolTip(tr("Runs this plan and shows its predictions next to the measurements."));
   by_limit_ = new QRadioButton(tr("Within a l&imit"), this);
   by_limit_->setObjectName("by-limit");
   by_limit_->setToolTip(tr("Plans first, for the latent's size and this many bytes."));
@@ -195,7 +195,7 @@ void RunForm::buildOutput() {
   trace_->setObjectName("trace");
   trace_->setChecked(true);
   trace_->setToolTip(
-      tr("Every allocation, pass and tile as it was, for the page Timeline: up to some 50 MB."));
+      tr("Records every allocation, pass and tile for the page Timeline, in up to about 50 MB."));
   rows_->addRow(trace_);
   verify_ = new QCheckBox(tr("Compare with the &untiled decode"), this);
   verify_->setObjectName("verify");

@@ -285,7 +285,7 @@ void RunPage::showProgress() {
     return;
   }
   QStringList parts;
-  if (progress.verifying) parts << tr("compared with another decode");
+  if (progress.verifying) parts << tr("comparing with another decode");
   if (progress.pass >= 0) parts << tr("pass %1 of %2").arg(progress.pass + 1).arg(progress.passes);
   if (progress.tiles > 1) parts << tr("%1 of %2 tiles").arg(progress.tile).arg(progress.tiles);
   if (progress.steps > 0) parts << step_text(progress);

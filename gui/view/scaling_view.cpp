@@ -101,7 +101,7 @@ ScalingView::ScalingView(Workspace& workspace, QWidget* parent)
   for (const int across : {1024, 2048, 4096, 8192, 16384})
     most_->addItem(tr("%1 pixels").arg(across), across);
   most_->setCurrentIndex(2);
-  most_->setToolTip(tr("The longer side of the largest picture that is looked at; large ones take seconds."));
+  most_->setToolTip(tr("The longer side of the largest picture to compute. Large pictures take seconds."));
   auto* up_to = new PlainLabel(tr("Sizes u&p to"), this);
   up_to->setBuddy(most_);
   bar_->setFormat(tr("%v of %m sizes"));

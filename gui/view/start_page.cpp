@@ -95,7 +95,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
            {demo, demo_note_});
   add_step(tr("Look at the moment of the peak: what was on the device, which layer made it, what would lower "
               "it. Files can be "
-              "dropped anywhere on this window, the memory snapshot too that PyTorch wrote where it ran out "
+              "dropped anywhere on this window, also a memory snapshot that PyTorch wrote when it ran out "
               "of memory (.pickle)."),
            {open});
   column->addLayout(steps);

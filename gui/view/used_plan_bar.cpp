@@ -17,7 +17,7 @@ UsedPlanBar::UsedPlanBar(Workspace& workspace, QWidget* parent) : QFrame(parent)
   row->setContentsMargins(8, 4, 8, 4);
   auto* words = paragraph(this);
   words->setText(
-      tr("This plan is in use: the pages Timeline, Plan and Run show it. It is in no file yet and goes with "
+      tr("This plan is in use: the pages Timeline, Plan and Run show it. It is not saved and is lost with "
          "this window. Save it to keep it, or run it."));
   auto* keep = new QPushButton(tr("Sa&ve plan…"), this);
   keep->setObjectName(QStringLiteral("save-used-plan"));

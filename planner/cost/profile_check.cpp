@@ -31,7 +31,7 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
     throw InputError(
         file + ": sizes: measured with " + std::to_string(size.frames) + " frames, the plan is for " +
         std::to_string(request.frames) +
-        "; of one frame kernels are others than of clips: expected a profile of headroom-profile --frames " +
+        "; single frames and clips use different kernels: expected a profile of headroom-profile --frames " +
         std::to_string(request.frames));
   }
   const auto differs = [&](size_t layer, const std::string& what) {
@@ -92,9 +92,9 @@ void check_profiled_range(const profiler::Profile& profile, const std::string& f
     const Step& step = pass.steps[beyond->step];
     const profiler::LatencyTable& latency_table = latency_tables.of(step, pass.convolutions.of(step.op));
     throw InputError(file + ": layers[" + std::to_string(index(step.op)) + "] (" + graph.op(step.op).name +
-                     "): seen from " + std::to_string(latency_table.least_positions()) + " to " +
+                     "): measured from " + std::to_string(latency_table.least_positions()) + " to " +
                      std::to_string(latency_table.most_positions()) +
-                     " positions, with its cost still changing, and the plan has tiles of " +
+                     " positions, where its cost per position still changes, but the plan has tiles of " +
                      std::to_string(static_cast<int64_t>(beyond->positions)) + "; profile a size near " +
                      std::to_string(plan.request.width_pixels) + "x" +
                      std::to_string(plan.request.height_pixels));

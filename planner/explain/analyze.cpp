@@ -173,11 +173,11 @@ std::string to_text(const Analysis& analysis) {
   }
   add("", "whole decode", cells(analysis.peak_bytes, analysis.seconds));
   std::string text =
-      "by the seconds that passes took more or less than predicted, most first; ratios are measured over "
+      "sorted by the difference from the predicted time, largest first; ratios are measured over "
       "predicted\n" +
       table(rows);
   text += "limit " + format_bytes(analysis.limit_bytes) + "; " + std::to_string(analysis.outside_bytes) +
-          " bytes of growth of the process outside the decode's own memory, which no pass counts\n";
+          " bytes of growth of other process memory, which the passes do not include\n";
   text += "ran on " + analysis.ran_on.device + "; " + analysis.ran_on.libraries + "\n";
   if (analysis.assumed) {
     text += "the plan's costs are assumptions: give headroom-plan a --profile of this machine\n";

@@ -134,8 +134,9 @@ std::vector<Difference> compared(const Pass& a, const Graph& graph_a, const Pass
   if (steps_a != steps_b || !same_wiring) {
     const json more_a = steps_beyond(steps_a, steps_b), more_b = steps_beyond(steps_b, steps_a);
     const bool moved = more_a.empty() && more_b.empty();
-    list.push_back(moved ? Difference{"steps", "in one order or wiring", "in another"}
-                         : Difference{"steps", more_a, more_b});
+    list.push_back(moved
+                       ? Difference{"steps", "same steps", "same steps in another order or with other inputs"}
+                       : Difference{"steps", more_a, more_b});
   }
   return list;
 }

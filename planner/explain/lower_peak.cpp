@@ -125,7 +125,7 @@ PlanOptions options_of(const Plan& plan) {
 
 LowerPeak what_would_lower(const Problem& problem, const Plan& plan, const std::function<bool()>& go_on) {
   LowerPeak lower;
-  std::vector<RemedyCandidate> candidates{{{"", "nothing but a smaller limit"}, problem}};
+  std::vector<RemedyCandidate> candidates{{{"", "only a smaller limit"}, problem}};
   for (RemedyCandidate& candidate : remedy_candidates(problem)) candidates.push_back(std::move(candidate));
   for (const RemedyCandidate& candidate : candidates) {
     // fp16 needs the same bytes as bf16, which comes earlier.

@@ -10,7 +10,7 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
     return list.emplace_back(RemedyCandidate{{option, meaning}, problem});
   };
   if (options.weights == WeightResidency::resident) {
-    add("--weights-residency auto", "weights are brought in pass by pass where that is better")
+    add("--weights-residency auto", "the planner may load weights for each pass")
         .problem.options.weights.reset();
   }
   // A profile holds for one dtype only.

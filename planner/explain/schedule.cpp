@@ -58,7 +58,7 @@ std::string heading(const Plan& plan, const Model& model, const MemoryModel& mem
           ", rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are "
           "columns x rows x frames\n";
   text +=
-      "each band is shown at its highest moment, during the step named: live = throughout the pass + kept "
+      "each band is shown at its peak, which is in the listed step: live = throughout the pass + kept "
       "blocks + steps\n";
   const LiveBytes live = live_throughout(model.graph, plan);
   const LiveEntry reserve = reserve_entry(live.reserve, request.device);

@@ -182,7 +182,7 @@ std::string PassSchedule::steps(const RoundedAmounts& amounts) const {
   if (extra_.bytes == 0) return text;
   return text +
          line("", "workspace of step " + std::to_string(extra_.step) + ": " + amounts.text(extra_.bytes) +
-                      " of it is what the profile measured beyond the assumed");
+                      " of it was measured by the profile in addition to the assumed workspace");
 }
 
 std::string PassSchedule::events(const BandRun& run) const {

@@ -64,10 +64,9 @@ std::string longest_text(const Plan& plan) {
 }
 
 std::string tiers_text(const Plan& plan, const Graph& graph) {
-  std::string text =
-      plan.weights == WeightResidency::resident
-          ? "weights stay on the device (" + format_bytes(plan.weights_bytes) + ")"
-          : "weights brought in pass by pass (at most " + format_bytes(plan.weights_bytes) + ")";
+  std::string text = plan.weights == WeightResidency::resident
+                         ? "weights stay on the device (" + format_bytes(plan.weights_bytes) + ")"
+                         : "weights loaded pass by pass (at most " + format_bytes(plan.weights_bytes) + ")";
   if (const int64_t bytes = most_bytes_in(MemoryTier::host, plan, graph); bytes > 0)
     text += ", host memory " + format_bytes(bytes);
   if (const int64_t bytes = most_bytes_in(MemoryTier::scratch, plan, graph); bytes > 0)
@@ -84,7 +83,7 @@ std::string lower_text(const LowerPlan& lower, const Plan& plan) {
   if (lower.needs_bytes) text += " and " + format_limit(*lower.needs_bytes) + " there";
   // The plan uses resident weights, but this remedy does not.
   if (plan.weights == WeightResidency::resident && lower.weights == WeightResidency::per_pass)
-    text += " with weights brought in pass by pass";
+    text += " with weights loaded pass by pass";
   return text;
 }
 
@@ -97,7 +96,7 @@ std::vector<std::string> way_texts(const LowerPeak& lower, const Plan& plan) {
     const bool another = option == nullptr || *option != way.remedy.option;
     option = &way.remedy.option;
     if (another) texts.push_back((option->empty() ? "--limit" : *option) + ": ");
-    texts.back() += (another ? "" : "; ") + std::string(way.about_as_fast ? "" : "at the least ") +
+    texts.back() += (another ? "" : "; ") + std::string(way.about_as_fast ? "" : "smallest limit ") +
                     lower_text(way.plan, plan);
   }
   return texts;
@@ -115,7 +114,7 @@ std::string lower_lines(const Plan& plan, const std::optional<LowerPeak>& lower,
   if (lower->remedies.empty() && lower->not_looked_at.empty())
     add("nothing: no option and no smaller limit has a plan below this peak");
   const std::string left = not_looked_at(*lower);
-  if (!left.empty()) add("not looked at, for lack of time: " + left);
+  if (!left.empty()) add("not searched, because time ran out: " + left);
   return text;
 }
 

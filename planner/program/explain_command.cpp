@@ -37,7 +37,7 @@ LowerAnswer lower_of(const LoadedPlan& loaded, const ExplainAsked& asked) {
   if (asked.quick) return {{}, "not looked for (--quick)"};
   if (asked.rank) return {{}, "not looked for: this is one rank's part of a plan"};
   if (!loaded.plan.assumed && asked.profile_file.empty())
-    return {{}, "not looked for: the plan was made by a profile; --profile PROFILE names it"};
+    return {{}, "not searched: the plan was made with a profile; give it as --profile PROFILE"};
   const CostModel costs =
       costs_of(loaded.model.graph, request, loaded.plan.assumed ? "" : asked.profile_file, true);
   return {what_would_lower({loaded.model, request, options_of(loaded.plan), costs}, loaded.plan,

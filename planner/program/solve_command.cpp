@@ -67,8 +67,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
                  "instead of --limit: one limit for all ranks, or L,L,... for each");
   app.add_option("--time-budget", time_budget_seconds,
                  "most seconds to search; the plan is the best found by then, with a bound on better ones; "
-                 "no bound by "
-                 "default")
+                 "no limit by default")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("-o,--output", output, "the plan file")->required();
   app.add_flag("--json", json, "also print the plan on standard output; if none fits, the reason");

@@ -155,7 +155,8 @@ CUptiResult CuptiWatcher::set(CUpti_ActivityAttribute attribute, Value value) co
 void CuptiWatcher::set_attributes() {
   const CUptiResult pinned = set<uint8_t>(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, 1);
   if (pinned != CUPTI_SUCCESS)
-    sources_.push_back({"CUPTI in host memory", false, library_->text(pinned) + ": it takes the GPU's"});
+    sources_.push_back(
+        {"CUPTI in host memory", false, library_->text(pinned) + ": CUPTI's buffers use GPU memory"});
   // Neither attribute changes the captured events.
   set<size_t>(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, kPinnedBuffers);
   set<uint8_t>(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);

@@ -154,7 +154,7 @@ void add_unseen_calls(const std::vector<DeviceEvent>& events, std::vector<TraceS
   if (unseen <= 0) return;
   sources.push_back(
       {"cuMemCreate", false,
-       std::to_string(unseen) + " calls whose memory nobody reported: it counts as the context's"});
+       std::to_string(unseen) + " calls without a memory record: their memory counts as the CUDA context's"});
 }
 
 void add_refusals(const std::vector<DeviceEvent>& events, std::vector<TraceSource>& sources) {

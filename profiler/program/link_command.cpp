@@ -27,7 +27,7 @@ bool parse_link(const std::vector<std::string>& args, std::ostream& out, LinkOpt
       "  torchrun --no-python --nproc-per-node 4 headroom-profile link",
       "headroom-profile link");
   app.add_option("--rank-timeout", options.timeout_seconds,
-                 "seconds after which a rank that shows no sign of life ends all of them; 30 by default")
+                 "stop all ranks if one does not respond for this many seconds; 30 by default")
       ->check(CLI::Range(0.1, 86'400.0));
   app.add_flag("--json", options.json, "print bytes_per_second and seconds as JSON");
   return parse_arguments(app, args, out);

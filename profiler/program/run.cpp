@@ -142,7 +142,7 @@ void print_summary(const Profile& profile, const std::string& output, std::ostre
   }
   out << one_line(output) << ": " << one_line(profile.model) << " in " << name_of(profile.dtype) << ", "
       << profile.layers.size() << " layers at " << profile.sizes.size() << " sizes, "
-      << profile.latency_tables.size() << " latency tables, median error between measured extents "
+      << profile.latency_tables.size() << " latency tables, median interpolation error "
       << std::setprecision(2) << 100 * median_error(profile) << " %; weights at "
       << format_bytes(static_cast<int64_t>(profile.weights_bytes_per_second)) << "/s ("
       << profile.weights_source << ")\n";

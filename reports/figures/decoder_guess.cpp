@@ -275,14 +275,13 @@ std::string same_words(const DecoderFit& fit) {
 std::string sure_sentence(const DecoderGuess& guess) {
   const DecoderFit& fit = guess.fits.front();
   return "Guessed from " + evidence_of(guess) + ": " + words_of(fit) + same_words(fit) +
-         "; --model and --size say otherwise.";
+         "; override with --model and --size.";
 }
 
 std::string alike_sentence(const DecoderGuess& guess) {
   std::string text = "From " + evidence_of(guess) + " these fit alike: ";
   for (size_t i = 0; i < guess.fits.size(); ++i) text += (i == 0 ? "" : ", ") + words_of(guess.fits[i]);
-  return text + same_words(guess.fits.front()) +
-         ". Say which with --model and --size, and --dtype, to see it here.";
+  return text + same_words(guess.fits.front()) + ". Pass --model, --size and --dtype to choose one.";
 }
 
 std::string open_sentence(const DecoderGuess& guess) {
@@ -314,7 +313,7 @@ std::vector<std::string> guess_sentences(const DecoderGuess& guess) {
         "The clip had at least these frames before memory ran out: name it with --model, --size "
         "and --frames to see it here.");
   sentences.push_back(
-      "Bytes do not tell a picture's width from its height, nor one from several smaller ones in a batch.");
+      "Tensor sizes do not show which side is the width, or whether a batch has several smaller pictures.");
   return sentences;
 }
 

@@ -52,7 +52,7 @@ Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes
        .explanation = need.assumed ? "Predicted by assumed costs." : "Predicted by the profile."},
       {.title = "weights",
        .is_text = true,
-       .explanation = "In memory throughout, or brought in pass by pass."}};
+       .explanation = "throughout: all weights stay in memory. per pass: each pass loads its own."}};
   table.rows.push_back({{"untiled", double(need.untiled_bytes), {}, {}}, false});
   const planner::FrontierPoint* fits = available_bytes ? fastest_within(need, *available_bytes) : nullptr;
   for (const planner::FrontierPoint& point : need.points) {
@@ -73,7 +73,7 @@ std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler:
   const auto bytes = [](int64_t value) { return format(Unit::bytes, double(value)); };
   std::vector<std::string> sentences{
       "Headroom decodes " + request_words(need.request) + " within " + bytes(need.smallest_bytes) +
-      " at least, weights included; untiled it takes " + bytes(need.untiled_bytes) +
+      " or more, weights included; untiled it takes " + bytes(need.untiled_bytes) +
       ", and the recording's peak is " + bytes(device.allocated_bytes[device.peak()]) + " on " +
       device.device + "."};
   const std::optional<int64_t> available = limit_bytes ? limit_bytes : available_bytes(device);

@@ -15,9 +15,9 @@ void add_layer_columns(const std::string& decode, Table& table) {
     table.columns.push_back(
         {.title = title, .unit = Unit::bytes, .bars = true, .explanation = explanation, .group = decode});
   };
-  add("activation", "Memory that the layer's call leaves: its result and the tensors that it keeps.");
+  add("activation", "Memory still allocated after the layer's call: its result and tensors that it keeps.");
   add("workspace", "Memory that the layer takes while it runs and then returns.");
-  add("live", "All that was allocated at the layer's highest moment, weights included.");
+  add("live", "All memory allocated at the layer's peak, weights included.");
   table.columns.push_back(
       {.title = "time",
        .unit = Unit::seconds,
@@ -47,7 +47,9 @@ Table eager_table(const profiler::EagerRecording& recording) {
        .explanation = "The smallest limit that Headroom decodes the same picture in."},
       {.title = "time", .unit = Unit::seconds, .bars = true},
       {.title = "layer", .is_text = true, .explanation = "The layer that ran at the peak."},
-      {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
+      {.title = "held then",
+       .is_text = true,
+       .explanation = "The largest tensors that were live at the peak."}};
   int64_t most = 0;
   for (const profiler::RecordedEagerDecode& decode : recording.decodes)
     most = std::max(most, decode.peak_bytes);

@@ -51,7 +51,9 @@ Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
   table.columns = {{.title = "engine", .is_text = true},
                    {.title = "peak", .unit = Unit::bytes, .bars = true, .explanation = "Weights included."},
                    {.title = "step", .is_text = true, .explanation = "The step that runs at the peak."},
-                   {.title = "held then", .is_text = true, .explanation = "The largest of it."}};
+                   {.title = "held then",
+                    .is_text = true,
+                    .explanation = "The largest tensors that were live at the peak."}};
   if (!untiled.by_diffusers) return table;
   table.rows = {
       {{"diffusers on LibTorch", double(untiled.bytes), short_name(untiled.layer),

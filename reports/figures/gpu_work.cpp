@@ -122,8 +122,8 @@ bool has_device_seconds(const Trace& trace) {
                      [](const TraceStepSum& sum) { return sum.device_seconds > 0; });
 }
 
-constexpr const char* kHostTime = "From when a step was begun to when the host went on to the next.";
-constexpr const char* kGpuTime = "Kernels and copies that were started for it, wherever they ran.";
+constexpr const char* kHostTime = "Time on the host from the step's start until the next step.";
+constexpr const char* kGpuTime = "Kernels and copies that it launched, on all streams.";
 
 }  // namespace
 

@@ -293,14 +293,15 @@ Table history_tensors_table(const MemoryHistory& history, const DeviceHistory& d
 
 Table history_modules_table(const MemoryHistory& history, const DeviceHistory& device, size_t moment) {
   Table table{"Live memory by module", {}, {}};
-  table.columns = {{.title = "module",
-                    .is_text = true,
-                    .explanation = "Who called whom, outermost first, without what all have in common."},
-                   {.title = "tensors"},
-                   {.title = "memory", .unit = Unit::bytes, .bars = true},
-                   {.title = "share",
-                    .unit = Unit::share,
-                    .explanation = "Share of all memory allocated at that moment."}};
+  table.columns = {
+      {.title = "module",
+       .is_text = true,
+       .explanation = "Path of calls, outermost first. The beginning that all paths share is left out."},
+      {.title = "tensors"},
+      {.title = "memory", .unit = Unit::bytes, .bars = true},
+      {.title = "share",
+       .unit = Unit::share,
+       .explanation = "Share of all memory allocated at that moment."}};
   const std::vector<const RecordedAllocation*> live = device.live_at(moment);
   std::map<std::vector<std::string>, std::pair<int64_t, int64_t>> paths;  // bytes and tensors
   std::pair<int64_t, int64_t> before{unrecorded_bytes(device, moment, live), 0};

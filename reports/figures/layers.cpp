@@ -32,12 +32,12 @@ void add_columns(const std::string& size, Table& table) {
        .unit = Unit::bytes,
        .bars = true,
        .explanation = "Memory that the layer takes while it runs, besides its inputs and its output: "
-                      "buffers, and the rim of zeros that a convolution reads.",
+                      "buffers, and the zero padding of a convolution.",
        .group = size});
   table.columns.push_back({.title = "live",
                            .unit = Unit::bytes,
                            .bars = true,
-                           .explanation = "All that is on the device at the layer's highest moment, weights "
+                           .explanation = "All memory in use on the device at the layer's peak, weights "
                                           "and kept tensors of other layers included.",
                            .group = size});
   table.columns.push_back({.title = "work",
@@ -72,7 +72,7 @@ Table layers_table(const profiler::Profile& profile) {
                    {.title = "kind", .is_text = true},
                    {.title = "latency table",
                     .is_text = true,
-                    .explanation = "Layers that differ in their extents alone share a latency table."}};
+                    .explanation = "Layers that differ only in their sizes share a latency table."}};
   for (const profiler::ProfiledSize& size : profile.sizes) add_columns(size_text(size), table);
   const std::set<std::string> peaks = peak_layers(profile);
   for (const profiler::LayerProfile& layer : profile.layers) {

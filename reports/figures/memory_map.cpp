@@ -108,8 +108,8 @@ Table places_table(const MemoryMap& map, double seconds) {
                    {.title = "kind", .is_text = true},
                    {.title = "memory", .unit = Unit::bytes, .bars = true},
                    {.title = "offset", .unit = Unit::bytes, .explanation = "First byte of the block."},
-                   {.title = "from", .unit = Unit::seconds, .explanation = "When it is asked for."},
-                   {.title = "to", .unit = Unit::seconds, .explanation = "When it is handed back."}};
+                   {.title = "from", .unit = Unit::seconds, .explanation = "When the block is allocated."},
+                   {.title = "to", .unit = Unit::seconds, .explanation = "When the block is freed."}};
   const std::vector<MapPlace> places = places_at(map, seconds);
   for (size_t i = 0; i < places.size();) {
     MapPlace run = places[i];

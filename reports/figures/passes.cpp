@@ -32,8 +32,8 @@ std::vector<Column> outcome_columns() {
     columns.push_back(
         {.title = "ratio", .unit = Unit::ratio, .explanation = "Measured over predicted.", .group = group});
   };
-  add("peak", Unit::bytes, "All device bytes at the pass's highest moment, weights and reserve included.",
-      "The highest moment of the pool in this pass; growth of other process memory is not in it.");
+  add("peak", Unit::bytes, "Peak of the device memory in this pass, weights and reserve included.",
+      "Peak of the pool in this pass, without the growth of other process memory.");
   add("time", Unit::seconds, "Predicted time of all tiles of all micro-batches.",
       "Measured time of the same tiles.");
   return columns;
@@ -65,17 +65,18 @@ std::string algorithms_text(const ConvolutionAlgorithms& algorithms) {
 Table passes_table(const PlanDocument& document, const RunStats* run) {
   const Plan& plan = document.plan;
   Table table{run == nullptr ? "Passes of the plan" : "Passes, predicted and measured", {}, {}};
-  table.columns = {{.title = "pass"},
-                   {.title = "name", .is_text = true},
-                   {.title = "tiles",
-                    .is_text = true,
-                    .explanation = "How many, and columns by rows, and by frames, of the first, in positions "
-                                   "of the pass's grid."},
-                   {.title = "convolutions",
-                    .is_text = true,
-                    .explanation = "The form of its 3×3 convolutions: direct, or Winograd, which multiplies "
-                                   "less and takes larger kernels and workspace. Of one pass some may "
-                                   "be direct all the same."}};
+  table.columns = {
+      {.title = "pass"},
+      {.title = "name", .is_text = true},
+      {.title = "tiles",
+       .is_text = true,
+       .explanation = "Number of tiles, and columns × rows (× frames) of the first one, in positions "
+                      "of the pass's grid."},
+      {.title = "convolutions",
+       .is_text = true,
+       .explanation = "Algorithm of its 3×3 convolutions: direct or Winograd. Winograd multiplies "
+                      "less, but needs larger kernels and workspace. Some convolutions of a "
+                      "Winograd pass may be direct."}};
   for (Column& column : outcome_columns()) {
     if (run != nullptr || column.title == kPredicted) table.columns.push_back(std::move(column));
   }
@@ -150,15 +151,13 @@ Table kept_table(const PlanDocument& document) {
       {.title = "tensor", .is_text = true},
       {.title = "tier",
        .is_text = true,
-       .explanation = "Memory that stores the tensor. A row, if only the rows above it are stored."},
+       .explanation = "Memory that stores the tensor: the device, host memory or a scratch file."},
       {.title = "size", .unit = Unit::bytes, .bars = true},
       {.title = "written in", .explanation = "The pass that writes it."},
-      {.title = "read in", .is_text = true, .explanation = "The passes that read it whole."},
+      {.title = "read in", .is_text = true, .explanation = "The passes that read it but do not write it."},
       {.title = "until",
-       .explanation = "The last pass that reads it, which hands its blocks back as it goes."},
-      {.title = "in place of",
-       .is_text = true,
-       .explanation = "The tensor whose blocks it takes over as it is written."}};
+       .explanation = "The last pass that reads it. This pass frees the blocks as it proceeds."},
+      {.title = "in place of", .is_text = true, .explanation = "The tensor whose blocks it reuses."}};
   for (const KeptSpan& span : kept_spans(document)) {
     table.rows.push_back(
         {{span.tensor, name_of(span.tier), double(span.bytes), double(span.first_pass), joined(span.read_in),
@@ -198,13 +197,15 @@ Table frontier_table(const std::vector<planner::FrontierPoint>& points) {
       {.title = "peak",
        .unit = Unit::bytes,
        .bars = true,
-       .explanation = "Peak of the plan, and the smallest limit with this plan."},
+       .explanation = "Peak of the plan. It is also the smallest limit that gives this plan."},
       {.title = "time", .unit = Unit::seconds, .bars = true, .explanation = "Predicted."},
       {.title = "weights",
        .is_text = true,
-       .explanation = "All on the device throughout, or those of a pass brought in before it."},
+       .explanation = "throughout: all weights stay on the device. per pass: each pass loads its own."},
       {.title = "micro-batch", .explanation = "Batch items that go through all passes together."},
-      {.title = "lower tier", .is_text = true, .explanation = "Memory for kept tensors besides the device."}};
+      {.title = "lower tier",
+       .is_text = true,
+       .explanation = "Memory for kept tensors that do not stay on the device."}};
   for (const planner::FrontierPoint& point : points) {
     const planner::Configuration& configuration = point.configuration;
     table.rows.push_back({{double(point.peak_bytes), point.seconds, planner::words_of(configuration.weights),

@@ -16,8 +16,8 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
                    {.title = "smallest limit",
                     .unit = Unit::bytes,
                     .bars = true,
-                    .explanation = "The smallest limit under which there is a plan with this change alone."},
-                   {.title = "saved", .unit = Unit::bytes, .explanation = "Current peak less the new one."},
+                    .explanation = "The smallest limit that works with only this change."},
+                   {.title = "saved", .unit = Unit::bytes, .explanation = "The plan's peak less this limit."},
                    {.title = "share", .unit = Unit::share, .explanation = "Saved share of the current peak."},
                    {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, under that limit."}};
   const bool fast = std::any_of(remedies.begin(), remedies.end(), [](const planner::Remedy& remedy) {
@@ -28,7 +28,7 @@ Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_
     table.columns.push_back(
         {.title = "peak",
          .unit = Unit::bytes,
-         .explanation = "The lowest with this change in at most 5 % more time than the plan.",
+         .explanation = "The lowest peak with this change in at most 5 % more time than the plan.",
          .group = group});
     table.columns.push_back(
         {.title = "time", .unit = Unit::seconds, .explanation = "Predicted, of that plan.", .group = group});

@@ -138,7 +138,7 @@ std::vector<Column> columns_of_ranks() {
        .group = "sent"},
       {.title = "waited",
        .unit = Unit::seconds,
-       .explanation = "Time in which the rank stood still for others.",
+       .explanation = "Time that the rank waited for other ranks.",
        .group = "waiting"},
       {.title = "share", .unit = Unit::share, .explanation = "Share of the rank's time.", .group = "waiting"},
       {.title = "predicted",

@@ -16,7 +16,7 @@ std::string captured_sentence(const Trace& trace) {
     if (!source.detail.empty()) text += " (" + source.detail + ")";
   }
   if (text.empty()) return trace.sources.empty() ? "" : "No source of GPU records captured anything.";
-  return "GPU records come from " + text + ".";
+  return "GPU records: " + text + ".";
 }
 
 std::string driver_sentence(const Timeline& timeline) {

@@ -38,7 +38,7 @@ ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr
     return {planner::CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
   }
   return {planner::CostModel(graph, device),
-          "by assumed costs: the profile that the plan was made by is not among the files"};
+          "by assumed costs, because the plan's profile is not among the files"};
 }
 
 /// True if two plans have the same remedies. Their limits may differ.
@@ -65,7 +65,7 @@ PeakFindings peak_of(const DocumentPtr& file, const Findings& found, const Repor
           return in_time();
         });
     const std::string left = planner::not_looked_at(lower);
-    if (!left.empty()) peak.remedies_remark += " Not looked at, for lack of time: " + left + ".";
+    if (!left.empty()) peak.remedies_remark += " Not searched, because time ran out: " + left + ".";
     peak.remedies = std::move(lower.remedies);
   } catch (const InputError& error) {
     peak.remedies_remark = std::string("Remedies could not be computed: ") + error.what();

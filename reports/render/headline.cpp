@@ -47,7 +47,7 @@ Untiled untiled_of(const Findings& found, const ReportedRun& run) {
           {},
           false,
           untiled.by_diffusers
-              ? "predicted: what diffusers' code holds, highest at " + short_name(untiled.layer)
+              ? "predicted from diffusers' code, with the peak at " + short_name(untiled.layer)
               : "predicted: every pass one tile, every result stored"};
 }
 

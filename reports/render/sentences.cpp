@@ -28,7 +28,7 @@ std::string listed(const std::vector<std::string>& parts) {
 /// Difference of a measured figure from its prediction: "1.9 MiB (0.3 %) less than predicted", "as
 /// predicted".
 std::string difference_text(Unit unit, double measured, double predicted) {
-  if (!(predicted > 0)) return "where nothing was predicted";
+  if (!(predicted > 0)) return "without a prediction";
   const double share = (measured - predicted) / predicted;
   if (std::abs(share) < kTheSame) return "as predicted";
   return format(unit, std::abs(measured - predicted)) + " (" + format(Unit::share, std::abs(share)) + ") " +
@@ -43,7 +43,7 @@ std::string plan_sentence(const PlanDocument& document) {
     text += plan.predicted_peak_bytes <= plan.limit_bytes
                 ? ": it fits the limit of " + bytes_text(plan.limit_bytes) + " with " +
                       bytes_text(plan.limit_bytes - plan.predicted_peak_bytes) + " to spare"
-                : ": it passes the limit of " + bytes_text(plan.limit_bytes);
+                : ": it exceeds the limit of " + bytes_text(plan.limit_bytes);
   } else {
     text += ", without a limit";
   }
@@ -72,7 +72,7 @@ std::string worst_pass_sentence(const RunStats& stats) {
   const size_t number = planner::worst_passes(stats.passes).front();
   const PassStats& worst = stats.passes[number];
   if (worst.predicted_seconds <= 0) return "";
-  return "Furthest from its predicted time was pass " + std::to_string(number) + " (" +
+  return "The largest error of a predicted time is in pass " + std::to_string(number) + " (" +
          short_name(worst.name) + "): " + format(Unit::seconds, worst.seconds) + ", " +
          difference_text(Unit::seconds, worst.seconds, worst.predicted_seconds) + ".";
 }

@@ -77,7 +77,7 @@ Section eager_section(const Findings& found) {
     const profiler::EagerRecording& recording = *document->as<profiler::EagerRecording>();
     Part part;
     if (found.eager.size() > 1) part.heading = document->file.string();
-    part.sentences.push_back("The own decode of " + recording.class_name +
+    part.sentences.push_back("Memory of the original decode by " + recording.class_name +
                              ", module by module, as the allocator of " + recording.libraries +
                              " reported it. Rows in bold made a peak.");
     for (const profiler::RecordedEagerDecode& decode : recording.decodes)

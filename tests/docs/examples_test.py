@@ -107,7 +107,7 @@ def outputs_of(page, found, build, folder):
     python = build / "venv" / "bin" / "python"
     interpreter = None
     for example in found:
-        program = python if example.prompt == ">>> " else re.search(r"build/\S+", example.command)
+        program = python if example.prompt == ">>> " else re.search(r"build/(?:bin|tests|venv)/\S+", example.command)
         if program and not (folder / (program if program == python else program[0])).is_file():
             yield None
         elif example.prompt == "$ ":

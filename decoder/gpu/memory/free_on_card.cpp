@@ -10,8 +10,8 @@ namespace headroom {
 namespace {
 
 std::string advice(int64_t limit) {
-  if (limit == 0) return "no decode fits beside the programs that use the rest";
-  return "a plan for --limit " + std::to_string(limit) + " fits beside the programs that use the rest";
+  if (limit == 0) return "no decode fits while other programs use the rest";
+  return "a plan for --limit " + std::to_string(limit) + " fits while other programs use the rest";
 }
 
 }  // namespace

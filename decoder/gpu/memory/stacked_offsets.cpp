@@ -10,8 +10,8 @@ namespace headroom {
 int64_t StackedOffsets::take(int64_t bytes) {
   const int64_t offset = live_.empty() ? 0 : live_.rbegin()->second;
   if (bytes > bytes_ - offset) {
-    throw LimitExceeded(std::to_string(bytes) + " bytes behind " + std::to_string(offset) +
-                        " that are live, of " + std::to_string(bytes_));
+    throw LimitExceeded(std::to_string(bytes) + " bytes requested at offset " + std::to_string(offset) +
+                        " of a reservation of " + std::to_string(bytes_));
   }
   live_[offset] = offset + bytes;
   most_bytes_ = std::max(most_bytes_, offset + bytes);

@@ -8,8 +8,8 @@ namespace headroom {
 
 int64_t MemoryRequests::ask(int64_t bytes, const Series& series, bool movable) {
   if (count_ == kMost) {
-    throw InputError("the plan asks for memory more than " + std::to_string(kMost) +
-                     " times; expected fewer, larger tiles on CUDA");
+    throw InputError("the plan makes more than " + std::to_string(kMost) +
+                     " allocations; expected fewer, larger tiles on CUDA");
   }
   // Reserves space for the return as well, so that hand_back() never allocates.
   if (const auto most = static_cast<size_t>(2 * count_ + 2); events_.capacity() < most)

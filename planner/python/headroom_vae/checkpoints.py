@@ -107,7 +107,7 @@ def _described(side: str, config: Callable[..., dict], *given: Any) -> dict:
     except KeyError as error:
         raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
     except (IndexError, ZeroDivisionError):
-        raise Unsupported(f"vae: the shapes of its {side}'s tensors are those of no {side} that Headroom supports") from None
+        raise Unsupported(f"vae: Headroom supports no {side} with tensors of these shapes") from None
 
 
 def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str, unread: str) -> None:

@@ -116,7 +116,7 @@ def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN
 
         torch.cuda.init()
     except (ImportError, AssertionError, RuntimeError) as missing:
-        raise InputError(f"limit='auto': expected bytes, since there is no GPU to ask: {str(missing).splitlines()[0]}") from None
+        raise InputError(f"limit='auto': expected bytes, because torch finds no GPU: {str(missing).splitlines()[0]}") from None
     free, total = torch.cuda.mem_get_info(device)
     reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
     share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)

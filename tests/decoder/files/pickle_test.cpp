@@ -237,7 +237,7 @@ TEST_CASE("a stack that holds something else is refused") {
   refused("\x86.", {"expected 2 values for a tuple, found fewer"});
   refused("N(\x85.", {"expected 1 values for a tuple"});
   refused("NNa.", {"byte 2: expected a list, found None"});
-  refused("]a.", {"expected a list and what is put into it"});
+  refused("]a.", {"expected a list and its new values"});
   refused("(K\1e.", {"expected a list, found nothing on the stack"});
   refused("](K\1(e.", {"expected a list, found an integer"});
   refused("}(K\1u.", {"expected a value for each key of a dict"});

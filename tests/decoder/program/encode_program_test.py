@@ -181,13 +181,13 @@ class Encodes(unittest.TestCase):
         before = {file.name: file.stat().st_mtime_ns for file in latents.iterdir()}
         resumed = self.encode(*words)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        self.assertIn("1 pictures, 4 were there", resumed.stdout)
+        self.assertIn("1 pictures, 4 already existed", resumed.stdout)
         self.assertEqual(sorted(file.name for file in latents.iterdir()), [f"{i}.safetensors" for i in range(5)])
         self.assertLessEqual(before.items(), {file.name: file.stat().st_mtime_ns for file in latents.iterdir()}.items())
         for i, (width, height) in enumerate(sizes):
             image = picture(width, height, seed=i).crop((0, 0, width // 2 * 2, height))
             self.assert_close(load_file(latents / f"{i}.safetensors")["latent"], self.expected(image))
-        self.assertIn("0 pictures, 5 were there", self.encode(*words).stdout)
+        self.assertIn("0 pictures, 5 already existed", self.encode(*words).stdout)
 
     def test_a_plan_of_an_encode(self):
         image = picture(48, 32)

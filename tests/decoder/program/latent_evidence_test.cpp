@@ -145,7 +145,7 @@ TEST_CASE("ComfyUI's latents are the decoder's own input, whatever their deviati
       "comfy.latent", test::safetensors_bytes(header, test::bytes_of(ready.latent.values)));
   const test::Ended ended = ready.decode({"--latent", file, "--latent-scale", "auto"});
   REQUIRE(ended.code == 0);
-  CHECK_THAT(ended.err, Catch::Contains("ComfyUI's latent, the decoder's own input: as given"));
+  CHECK_THAT(ended.err, Catch::Contains("ComfyUI's latent: already unscaled; decoded as it is\n"));
   CHECK(test::read_bytes(ready.output) == expected);
 }
 

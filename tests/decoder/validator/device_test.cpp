@@ -133,7 +133,7 @@ TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") 
   refuses(winograd, graph, Violation::malformed, "passes[1].convolutions");
 
   Plan scratch = on_cuda(small_plan_below(graph));
-  refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).place");
+  refuses(scratch, graph, Violation::malformed, "kept[0] (conv_in).tier");
   scratch.kept[0].tier = MemoryTier::host;
   scratch.host_limit_bytes = 1 << 20;
   accepts(scratch, graph);

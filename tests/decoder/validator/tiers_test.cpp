@@ -30,10 +30,10 @@ TEST_CASE("validator: memory tiers below the device", "[unit][validator]") {
 
   Plan plan = small_plan_below(graph);
   plan.scratch_folder.clear();
-  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
+  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).tier");
   plan = small_plan_below(graph);
   plan.kept[0].tier = MemoryTier{77};
-  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).place");
+  refuses(plan, graph, Violation::malformed, "kept[0] (conv_in).tier");
   plan = small_plan_below(graph);
   plan.scratch_limit_bytes -= 1;
   refuses(plan, graph, Violation::peak_above_limit, "scratch.limit_bytes");
@@ -75,7 +75,7 @@ TEST_CASE("validator: what must be on the device", "[unit][validator]") {
     plan.scratch_limit_bytes = 1 << 20;
     plan.kept[entry].tier = MemoryTier::scratch;
     refuses(plan, pointwise, Violation::misplaced,
-            entry == 0 ? "kept[0] (conv_in).place" : "kept[1] (residual).place");
+            entry == 0 ? "kept[0] (conv_in).tier" : "kept[1] (residual).tier");
   }
 
   Graph graph;  // every tile of queries reads all keys and values

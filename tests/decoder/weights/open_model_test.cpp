@@ -127,7 +127,7 @@ TEST_CASE("what a model would leave out of a checkpoint, it is not the model of"
                       {"no built-in model", "config.json beside the file, or give", "--weights"});
   scratch.write("config.json", R"({"_class_name": "AutoencoderOobleck"})");
   require_input_error([&] { open_model(file); },
-                      {"no built-in model", "the one there is not of a decoder that is known here"});
+                      {"no built-in model", "the one there is for an unsupported decoder"});
 }
 
 TEST_CASE("a decoder's config beside a checkpoint is its own, another's is not") {

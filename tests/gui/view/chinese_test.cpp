@@ -78,9 +78,10 @@ const QList<QRegularExpression>& names() {
     QList<QRegularExpression> list{
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
-        QRegularExpression("\\b(The peak on|Live then:|No request failed|Headroom decodes) .*"),  // as well
+        QRegularExpression(
+            "\\b(The peak on|Live then:|No request failed\\.|Headroom decodes) .*"),  // as well
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
-                           "\\w+|allocator|Headroom \\S+ for|GPU records come from .*"),
+                           "\\w+|allocator|Headroom \\S+ for|GPU records: .*"),
         QRegularExpression("<[^>]*>"),                                              // tags
         QRegularExpression("headroom-[a-z]+( [a-z]+)?( --?[a-z-]+( [\\w.,]+)?)*"),  // commands
         QRegularExpression("--[a-z-]+( auto)?"),

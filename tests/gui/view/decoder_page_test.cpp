@@ -37,7 +37,7 @@ TEST_CASE("decoder page: opens at the peak and says what holds it") {
   const QString peak = QString::fromStdString(
       reports::format(reports::Unit::bytes, double(sample_files().plan().plan.predicted_peak_bytes)));
   for (const QLabel* label : shown.page.findChildren<QLabel*>())
-    said |= label->text().contains(peak) && label->text().contains("What holds it");
+    said |= label->text().contains(peak) && label->text().contains("The largest parts");
   CHECK(said);
   auto* live = shown.page.findChild<TableView*>("decoder-live");
   REQUIRE(live != nullptr);

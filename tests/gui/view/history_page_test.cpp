@@ -51,7 +51,7 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
   const std::string words = page.findChild<QLabel*>("words")->text().toStdString();
   CHECK_THAT(words, Catch::Contains("387.4 MiB allocated of 524.0 MiB reserved") &&
                         Catch::Contains("upsampling.py:170 forward (interpolate) asked for 512.0 MiB") &&
-                        Catch::Contains("the largest free block was 16.6 MiB"));
+                        Catch::Contains("The largest free block had 16.6 MiB"));
 
   page.goToLastRequest();
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("131.4 MiB"));

@@ -217,10 +217,10 @@ TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and wh
   const QString note = note_line->text();
   CAPTURE(note.toStdString());
   CHECK(note_line->isVisible());
-  CHECK(note.contains("GPU records come from allocator"));
+  CHECK(note.contains("GPU records: allocator"));
   CHECK(note.contains("CUPTI memory: not captured: held by another profiler."));
   CHECK(note.contains("5 records were lost"));
-  CHECK(note.contains("1 activity belongs to no step"));
+  CHECK(note.contains("1 activity belongs to no known step"));
   CHECK(note.contains("The driver reported its memory"));
 
   REQUIRE(box.chooser()->isVisible());

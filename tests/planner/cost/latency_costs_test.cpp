@@ -262,7 +262,7 @@ TEST_CASE("headroom-plan refuses a profile that is not of this model, dtype, mac
   CHECK(planned(changing(good, "conv"), {}, "1024x1024").code == 0);
   test::require_refused(
       planned(changing(good, "attention"), {}, "1024x1024"), 2,
-      {"profile.json: layers[", "seen from 4 to 8192 positions", "still changing", "near 1024x1024"});
+      {"profile.json: layers[", "measured from 4 to 8192 positions", "still changes", "near 1024x1024"});
   CHECK(planned(good, {}, "1024x1024").code == 0);
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("what would lower the peak: what there was no time for is named, and n
   CHECK(none.remedies.empty());
   CHECK(none.not_looked_at == std::vector<std::string>{"--limit", "--dtype bf16", "--scratch DIR"});
   CHECK_THAT(summarise(asked.plan, asked.model, none),
-             Catch::Contains("not looked at, for lack of time: --limit, --dtype bf16, --scratch DIR"));
+             Catch::Contains("not searched, because time ran out: --limit, --dtype bf16, --scratch DIR"));
   CHECK_FALSE(for_seconds(0)());
   CHECK(for_seconds(1000)());
 
@@ -162,7 +162,7 @@ TEST_CASE(
   CHECK(std::count(text.begin(), text.end(), '\n') <= 10);
   CHECK(text.starts_with("small 512x512, fp32 on cpu: "));
   for (const char* part : {"\npeak ", " in pass ", "\nheld ", "kept tensors", "\nlargest ", "\ntime ",
-                           "longest passes: ", " %)", "\nlower    --limit: ", "at the least",
+                           "longest passes: ", " %)", "\nlower    --limit: ", "smallest limit ",
                            "--dtype bf16: ", "--scratch DIR: ", " there", "\nplan     optimal, exact"})
     CHECK_THAT(text, Catch::Contains(part));
   CHECK(text.find("decoder.") == std::string::npos);

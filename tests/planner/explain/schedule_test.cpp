@@ -42,7 +42,7 @@ constexpr const char* kExampleText = R"(example 12x12, batch 1 (1 at a time), fp
 peak 11.7 KiB of 0.0 KiB, time 0.0 ms by assumed costs, not proven optimal, exact
 
 all amounts below are in KiB, rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are columns x rows x frames
-each band is shown at its highest moment, during the step named: live = throughout the pass + kept blocks + steps
+each band is shown at its peak, which is in the listed step: live = throughout the pass + kept blocks + steps
 throughout the decode: weights 4.75 + latent 2.25 = 7.00
 highest: 11.69 live in pass 1, band 0, step 1: the predicted peak of the plan
 
@@ -221,7 +221,8 @@ TEST_CASE("schedule: a long pass has its first bands, its last ones and its peak
   plan.passes[1].predicted_peak_bytes += 5000;
   plan.predicted_peak_bytes = plan.passes[1].predicted_peak_bytes;
   const std::string cut = schedule(plan, example.model);
-  CHECK_THAT(cut, Catch::Contains(": 4.88 of it is what the profile measured beyond the assumed"));
+  CHECK_THAT(
+      cut, Catch::Contains(": 4.88 of it was measured by the profile in addition to the assumed workspace"));
   CHECK_THAT(cut, Catch::Contains(" bands more; --pass 0 shows them all") &&
                       Catch::Contains("the peak of the plan"));
   CHECK(std::count(cut.begin(), cut.end(), '\n') < 60);

@@ -41,7 +41,7 @@ TEST_CASE("decoder guess: sizes that fit alike are listed, and none of them is t
   CHECK(words_of(alike.fits[1]) == "sdxl 1344x768 fp32");
   REQUIRE(guess_sentences(alike).size() == 1);
   CHECK_THAT(guess_sentences(alike)[0],
-             Catch::Contains("fit alike") && Catch::Contains("--model and --size"));
+             Catch::Contains("fit alike") && Catch::Contains("--model, --size and --dtype"));
 }
 
 TEST_CASE("decoder guess: what is not recognised says what it saw and how to name it") {

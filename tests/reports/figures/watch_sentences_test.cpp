@@ -24,7 +24,7 @@ TEST_CASE("sentences say who watched a GPU, who did not, what was lost and what 
   Trace trace = test::gpu_trace(testing::small_plan(graph));
   CHECK(watch_sentences(trace, timeline_of(trace)) ==
         Sentences{
-            "GPU records come from allocator (LibTorch 2.11.0), CUPTI activities.",
+            "GPU records: allocator (LibTorch 2.11.0), CUPTI activities.",
             "CUPTI memory: not captured: held by another profiler.",
             "5 records were lost. The trace is incomplete.",
             "The driver reported its memory 4 times. After 500.0 ms its figure differed most from the sum "
