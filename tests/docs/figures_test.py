@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the figures of README.md and docs/: each amount with a unit has an origin, and agrees with it.
+"""Checks the figures of README.md and docs/: each amount with a unit, each number such as 1e-5, and in tables each number with a fraction. Each has an
+origin and agrees with it.
 
     python3 tests/docs/figures_test.py
 
@@ -11,7 +12,7 @@ too. The file figures.json names the origins of all other figures, one of
     "= expression"  arithmetic
     "fact: reason"  nothing here could check it
 
-A made-up page has wrong figures, and each must be found.
+First the test checks itself: it must find every wrong figure of a page that exists only in this file.
 """
 
 import json
