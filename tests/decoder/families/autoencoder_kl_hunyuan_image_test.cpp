@@ -35,7 +35,7 @@ TEST_CASE("values of AutoencoderKLHunyuanImage that are not supported are refuse
           {"config.json: block_out_channels[2]", "32", "60"});
   refuses(changed_hunyuan_image("block_out_channels", {32, 64, 320}), {"block_out_channels[1]", "320", "64"});
   refuses(changed_hunyuan_image("spatial_compression_ratio", 2),
-          {"block_out_channels[0]", "without an upsampling", "32"});
+          {"block_out_channels[0]", "because no upsampling separates them", "32"});
   refuses(changed_hunyuan_image("upsample_match_channel", false),
           {"block_out_channels[0]", "upsample_match_channel", "32"});
   refuses(changed_hunyuan_image("latent_channels", 7), {"block_out_channels[2]", "latent_channels = 7"});

@@ -137,7 +137,7 @@ TEST_CASE("configs of clips that are not supported are refused by key") {
   refuses(changed(wan, "pixel_shuffle", 2), {"pixel_shuffle", "out_channels", "a multiple of 4, found 3"});
   refuses(changed(wan, "pixel_shuffle", 1000), {"pixel_shuffle"});
   refuses(changed(test::tiny_wan_22_config(), "pixel_shuffle", 2),
-          {"pixel_shuffle", "no patch_size beside it"});
+          {"pixel_shuffle", "only one of patch_size and pixel_shuffle"});
   json residual = test::tiny_wan_22_config();
   residual["dim_mult"] = {1, 2, 3};
   refuses(residual, {"dim_mult", "3", "2"});

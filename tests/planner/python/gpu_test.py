@@ -36,7 +36,7 @@ class Gpu(unittest.TestCase):
     def test_auto_without_a_gpu_names_what_is_missing(self):
         if torch.cuda.is_available():
             self.skipTest("there is a GPU")
-        with self.assertRaisesRegex(headroom_vae.InputError, "limit='auto': expected bytes, since there is no GPU"):
+        with self.assertRaisesRegex(headroom_vae.InputError, "limit='auto': expected bytes, because torch finds no GPU"):
             headroom_vae.predict("sd15", 256, 256, device="cuda", limit="auto")
         self.assertTrue(headroom_vae.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
 
