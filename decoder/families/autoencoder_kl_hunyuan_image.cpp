@@ -41,7 +41,8 @@ void check_widths(const Config& config, const JsonFields& json, bool match_chann
       fail(at, "expected " + std::to_string(from) +
                    " as in the next entry, because no upsampling separates them" + found);
     if (from != to && !match_channels)
-      fail(at, "expected " + std::to_string(from) + " as before, without upsample_match_channel" + found);
+      fail(at, "expected " + std::to_string(from) + " as in the next entry, without upsample_match_channel" +
+                   found);
     if (kPixels * kPixels * to % from != 0)
       fail(at, "expected " + std::to_string(kPixels * kPixels) + " times it to be a multiple of " +
                    std::to_string(from) + found);

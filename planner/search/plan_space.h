@@ -84,7 +84,7 @@ struct Configuration {
 /// - Passes run in order of barrier depth.
 /// - A tensor is kept by the first pass that can compute it or by the next one, on the device or in the lower
 /// tier. It is dropped as soon as no later pass reads it.
-/// - Residuals are added in place if nothing else that reads them.
+/// - Residuals are added in place if nothing else reads them.
 /// - Tiles are bands or rectangles of halved extents.
 class PlanSpace {
  public:

@@ -116,11 +116,18 @@ class Tree:
         return any(pattern.match(other) for other in self.file_names)
 
 
+def without_fences(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+
+
+def anchor(heading):
+    """Link anchor that GitHub generates for a heading."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
 def anchors(text):
-    """Link anchors that GitHub generates for a page's headings."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
-    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
-    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+    return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", without_fences(text), re.M)}
 
 
 def code_of(text):

@@ -20,6 +20,7 @@ import re
 import sys
 from pathlib import Path
 
+from docs_test import anchor, without_fences
 from examples_test import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,11 +50,15 @@ class Figure:
         self.number = float(number.replace(",", ""))
         self.step = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
 
+    def rounds(self, value):
+        """True if `value`, in this figure's unit and rounded to its digits, is this figure."""
+        return abs(self.number - value) <= self.step * 0.5001
+
     def stands_for(self, source):
         """True if the source's figure, rounded to this figure's digits, is this figure. A figure without a unit, in a table, takes the source's."""
         value = source.number if self.dimension == "" else source.number * source.size / self.size
         comparable = self.dimension in ("", source.dimension) or (self.dimension, source.dimension) == ("ratio", "")
-        return comparable and abs(self.number - value) <= self.step * 0.5001
+        return comparable and self.rounds(value)
 
 
 def figures(text):
@@ -85,21 +90,15 @@ def with_units(text):
 
 
 def prose(text):
-    """The text without code, targets of links and headings' marks."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    """A section's text without code and targets of links."""
     text = "\n".join("" if re.match(r" {4}(?! *(-|\d+\.) )", line) else line for line in text.split("\n"))
-    return re.sub(r"`[^`]*`", "", text)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", text))
 
 
 def sections(text):
-    """(heading, its text) for each section, subsections apart."""
-    parts = re.split(r"^(#+ .+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), flags=re.M)
+    """(heading, its text without fenced blocks) for each section, subsections apart."""
+    parts = re.split(r"^#+ (.+)$", without_fences(text), flags=re.M)
     return list(zip(parts[1::2], parts[2::2]))
-
-
-def anchor(heading):
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.lstrip("# ")).lower()
-    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
 
 def sources(page, text, whole):
@@ -122,8 +121,7 @@ def sources(page, text, whole):
 
 def rounds_to(figure, expression):
     names = {unit: size for unit, (_, size) in UNITS.items() if unit.isalpha()}
-    value = eval(expression, {"__builtins__": {}}, names) / figure.size  # the expressions are this folder's own
-    return abs(figure.number - value) <= figure.step * 0.5001
+    return figure.rounds(eval(expression, {"__builtins__": {}}, names) / figure.size)  # the expressions are this folder's own
 
 
 def origin_fault(figure, origin):
@@ -144,13 +142,13 @@ def check_page(page, whole, listed):
     for heading, body in sections(whole):
         origins = sources(page, body, whole)
         known = figures(origins + examples)
-        for figure in figures(re.sub(r"\]\([^)]*\)", "]", prose(body))):
+        for figure in figures(prose(body)):
             if figure.text in listed:
                 used.add(figure.text)
                 wrong = (origin_fault(figure, origin) for origin in listed[figure.text])
                 faults += [f"{page}: {fault}" for fault in wrong if fault]
             elif (figure.dimension or origins) and not any(figure.stands_for(each) for each in known):
-                faults.append(f"{page}: {heading.lstrip('# ')}: no origin for {figure.text}")
+                faults.append(f"{page}: {heading}: no origin for {figure.text}")
     return faults + [f"figures.json: {page} has no {text}" for text in listed if text not in used]
 
 
@@ -183,7 +181,7 @@ def main():
     count = 0
     for page in pages:
         whole = (ROOT / page).read_text()
-        count += len(figures(prose(whole)))
+        count += sum(len(figures(prose(body))) for _, body in sections(whole))
         faults += check_page(page, whole, listed.get(page, {}))
     print(f"{len(pages)} pages, {count} figures, {len(faults)} faults")
     print(*faults, sep="\n")
