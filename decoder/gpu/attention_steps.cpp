@@ -39,7 +39,8 @@ void attend_block(GpuSteps& steps, const StepCall& call) {
                             .first = block.first,
                             .last = block.last,
                             .workspace = steps.attending.workspace.get(),
-                            .workspace_bytes = bytes});
+                            .workspace_bytes = bytes,
+                            .tf32 = steps.sizes.tf32.products});
   if (block.last) steps.attending = {};
 }
 
@@ -68,7 +69,8 @@ void attention(GpuSteps& steps, const StepCall& call) {
                                 .interleaved = frames == AttentionFrames::interleaved,
                                 .scale = scale_of(queries),
                                 .workspace = taken.get(),
-                                .workspace_bytes = bytes});
+                                .workspace_bytes = bytes,
+                                .tf32 = steps.sizes.tf32.products});
     }
   }
 }

@@ -37,7 +37,8 @@ void gpu_steps::conv(GpuSteps& steps, const StepCall& call) {
     if (first_frame.t.end > first_frame.t.begin) steps.gpu.run(gpu::Copy{input, target, first_frame});
     if (part.t.begin == part.t.end) continue;
     steps.gpu.run(gpu::Convolve{input, adds ? steps.view_of(call.inputs[1], i) : gpu::View{}, target, part,
-                                shape_of(kernel), weights.kernel, weights.bias, taken.get(), bytes});
+                                shape_of(kernel), weights.kernel, weights.bias, taken.get(), bytes,
+                                steps.sizes.tf32.convolutions});
     if (op.activation != Activation::none) steps.gpu.run(gpu::Activate{target, op.activation, part});
   }
 }

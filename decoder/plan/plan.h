@@ -41,6 +41,15 @@ DeviceKind parse_device(const std::string& text);
 /// The convolution algorithms of a device: the direct one first, then a faster one if the device has any.
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
+/// Work in fp32 that may round its inputs to TF32, which has 10 bits of mantissa, so that it runs on tensor
+/// cores. Sums stay fp32. Only on a GPU. PyTorch has the same two switches: torch.backends.cudnn.conv and
+/// torch.backends.cuda.matmul.
+struct Tf32 {
+  bool convolutions = false;
+  bool products = false;  ///< matrix products: attention, and the projections of its inputs and result
+  friend bool operator==(const Tf32&, const Tf32&) = default;
+};
+
 /// The decode or encode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all
 /// tensors.
 struct Request {
@@ -52,6 +61,7 @@ struct Request {
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
   Direction direction = Direction::decode;
+  Tf32 tf32{};  ///< nothing unless the dtype is fp32 and the device is a GPU
   /// Dtype of an output that stays in memory and counts in the peak. Unset: the decode writes the output to
   /// a file as it goes.
   std::optional<Dtype> picture_dtype{};

@@ -21,8 +21,12 @@ Extent latent_of(const Graph& graph, const Request& request) {
 }
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {
-  return {latent_of(graph, plan.request), plan.micro_batch, plan.request.dtype, plan.request.device,
-          plan.share.alone() ? std::nullopt : std::optional(plan.share.latent_rows)};
+  return {latent_of(graph, plan.request),
+          plan.micro_batch,
+          plan.request.dtype,
+          plan.request.device,
+          plan.share.alone() ? std::nullopt : std::optional(plan.share.latent_rows),
+          plan.request.tf32};
 }
 
 Interval own_rows(const Sizes& sizes, int32_t scale) {

@@ -24,6 +24,7 @@ struct Sizes {
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
   std::optional<Interval> latent_rows{};  ///< latent rows that this rank decodes (RankShare); unset: all
+  Tf32 tf32{};
   Storage storage() const { return {device, dtype}; }
 };
 Sizes sizes_of(const Graph& graph, const Plan& plan);

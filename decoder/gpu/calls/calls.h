@@ -227,6 +227,7 @@ struct Convolve {
   const void* bias = nullptr;  ///< one for each output, in the dtype of the tiles
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;  ///< upper bound; less may be used
+  bool tf32 = false;            ///< fp32 inputs may be rounded to TF32
 
   bool adds() const { return residual.channels != 0; }
 };
@@ -263,6 +264,7 @@ struct Attend {
   bool first = true, last = true;
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;
+  bool tf32 = false;  ///< fp32 inputs may be rounded to TF32
 };
 
 /// Writes a region of a picture to pinned host memory, as contiguous pixels in row-major order, frame by
