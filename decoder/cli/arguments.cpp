@@ -47,6 +47,7 @@ constexpr KnownOption kKnownOptions[] = {
     {kMemory, "--queue", "FILE"},
     {kMemory, "--dtype", "fp32|bf16|fp16"},
     {kMemory, "--device", "cpu|cuda"},
+    {kMemory, "--tf32"},
     {kMemory, "--recorded-device", "DEVICE"},
     {kMemory, "--scratch", "DIR"},
     {kMemory, "--scratch-limit", "BYTES"},

@@ -21,6 +21,21 @@ DeviceKind parse_device(const std::string& text) {
   throw InputError("--device: expected cpu or cuda, found '" + text + "'");
 }
 
+std::string arithmetic_of(const Request& request) {
+  return std::string(name_of(request.dtype)) + after_dtype(request.tf32);
+}
+
+std::string rounding_of(const Request& request) {
+  if (request.dtype != Dtype::fp32) return name_of(request.dtype);
+  return request.tf32.any() ? "TF32" : "";
+}
+
+std::string wrong_tf32(const Request& request) {
+  if (!request.tf32.any() || (request.dtype == Dtype::fp32 && request.device == DeviceKind::cuda)) return "";
+  return std::string("TF32 needs fp32 on cuda, found ") + name_of(request.dtype) + " on " +
+         name_of(request.device);
+}
+
 void set_direction(Request& request, Direction direction) {
   request.direction = direction;
   request.picture_dtype = direction == Direction::encode ? std::optional(Dtype::fp32) : std::nullopt;

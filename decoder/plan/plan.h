@@ -7,6 +7,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/convolution_algorithm.h"
+#include "decoder/plan/tf32.h"
 
 // A plan splits a decode into passes. A pass runs one list of steps, its tile program, on every tile of a
 // grid. It sweeps over bands of rows from top to bottom, and along a band from left to right.
@@ -41,15 +42,6 @@ DeviceKind parse_device(const std::string& text);
 /// The convolution algorithms of a device: the direct one first, then a faster one if the device has any.
 std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
-/// Work in fp32 that may round its inputs to TF32, which has 10 bits of mantissa, so that it runs on tensor
-/// cores. Sums stay fp32. Only on a GPU. PyTorch has the same two switches: torch.backends.cudnn.conv and
-/// torch.backends.cuda.matmul.
-struct Tf32 {
-  bool convolutions = false;
-  bool products = false;  ///< matrix products: attention, and the projections of its inputs and result
-  friend bool operator==(const Tf32&, const Tf32&) = default;
-};
-
 /// The decode or encode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all
 /// tensors.
 struct Request {
@@ -67,6 +59,12 @@ struct Request {
   std::optional<Dtype> picture_dtype{};
   friend bool operator==(const Request&, const Request&) = default;
 };
+/// The dtype and TF32 in words: "bf16", or "fp32 with TF32 in convolutions".
+std::string arithmetic_of(const Request& request);
+/// Format that values are rounded to on their way: "bf16", "fp16" or "TF32". Empty for full fp32.
+std::string rounding_of(const Request& request);
+/// Empty unless the request has TF32 and another dtype than fp32 or no GPU. Then the text states the rule.
+std::string wrong_tf32(const Request& request);
 /// A picture goes to its file band by band. A latent is written when it is whole, so it lies in memory and
 /// counts in the peak.
 void set_direction(Request& request, Direction direction);

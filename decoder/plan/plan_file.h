@@ -37,6 +37,8 @@ Request read_request(const JsonFields& file);
 Request request_from_json(const JsonFields& fields);
 /// The value of `direction`. Files of decodes have no such field.
 Direction direction_from_json(const JsonFields& fields);
+/// The value of `tf32`. Files of full fp32 or of 16 bits have no such field.
+Tf32 tf32_from_json(const JsonFields& fields);
 
 /// Reads the whole plan. Checks the range of every number and looks up every name in `graph`. The validator
 /// checks whether the plan is correct. Throws InputError naming the file and the key.

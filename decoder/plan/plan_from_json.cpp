@@ -147,6 +147,10 @@ Direction direction_from_json(const JsonFields& fields) {
   return one_of(fields["direction"], std::array{Direction::decode, Direction::encode});
 }
 
+Tf32 tf32_from_json(const JsonFields& fields) {
+  return fields.has("tf32") ? one_of(fields["tf32"], kTf32Choices) : Tf32{};
+}
+
 Request request_from_json(const JsonFields& fields) {
   Request request;
   request.model = name_text(fields["model"]);
@@ -158,6 +162,8 @@ Request request_from_json(const JsonFields& fields) {
   request.direction = direction_from_json(fields);
   if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
   request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
+  request.tf32 = tf32_from_json(fields);
+  if (const std::string wrong = wrong_tf32(request); !wrong.empty()) fields["tf32"].fail(wrong);
   return request;
 }
 

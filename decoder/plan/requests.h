@@ -37,6 +37,7 @@ struct RequestQueue {
   std::string model;  ///< the --model argument; empty if the file names none
   std::optional<Dtype> dtype;
   std::optional<DeviceKind> device;  ///< one for all
+  Tf32 tf32;
   std::vector<QueuedRequest> requests;
 
   bool planned = false;

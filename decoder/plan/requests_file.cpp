@@ -56,7 +56,7 @@ json to_json(const QueuedRequest& request) {
 /// keys to them.
 void require_known(const JsonFields& file, const JsonFields& list, size_t entries) {
   if (file.has("planned")) return;
-  require_known_keys(file, {"schema", "version", "model", "dtype", "device", "requests"});
+  require_known_keys(file, {"schema", "version", "model", "dtype", "device", "tf32", "requests"});
   for (size_t i = 0; i < entries; ++i) {
     require_known_keys(list[i], {"name", "width_pixels", "height_pixels", "frames", "batch", "count",
                                  "latent", "latent_scale", "output", "device"});
@@ -188,6 +188,7 @@ json to_json(const RequestQueue& queue, const Graph& graph) {
   if (!queue.model.empty()) out["model"] = queue.model;
   if (queue.dtype) out["dtype"] = name_of(*queue.dtype);
   if (queue.device && *queue.device != DeviceKind::cpu) out["device"] = name_of(*queue.device);
+  if (queue.tf32.any()) out["tf32"] = name_of(queue.tf32);
   for (const QueuedRequest& request : queue.requests) out["requests"].push_back(to_json(request));
   if (!queue.planned) return out;
   const QueuePrediction prediction = predict(queue);
@@ -218,6 +219,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
     }
   }
   take_device(file, queue.device);
+  queue.tf32 = tf32_from_json(file);
   const JsonFields list = file["requests"];
   const size_t entries = list.size(static_cast<size_t>(kMostPictures));
   if (entries == 0) list.fail("expected at least one request, found none");
@@ -260,6 +262,9 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     if (plan.limit_bytes != queue.limit_bytes) plans[i]["limit_bytes"].fail("expected the queue's own limit");
     if (i > 0 && plan.request.dtype != queue.plans[0].request.dtype)
       plans[i]["request"]["dtype"].fail("expected the same dtype in all plans");
+    if (plan.request.tf32 != queue.tf32)
+      plans[i]["request"].fail(std::string("tf32: expected the queue's own, ") + name_of(queue.tf32) +
+                               ", found " + name_of(plan.request.tf32));
     if (plan.request.device != queue.device.value_or(DeviceKind::cpu))
       plans[i]["request"].fail(std::string("expected the queue's own device, found ") +
                                name_of(plan.request.device));

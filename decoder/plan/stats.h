@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder/base/axes.h"
+#include "decoder/plan/tf32.h"
 
 namespace headroom {
 
@@ -111,6 +112,7 @@ struct RunStats {
   std::vector<PartStats> parts;      ///< GPU time by kind of work; copies overlap with the other kinds
   std::vector<EngineStats> engines;  ///< engines of a GPU's convolutions, if the library distinguishes them
   std::string dtype;                 ///< dtype of the decode
+  Tf32 tf32;                         ///< work that ran in TF32
   std::string weights_hash;  ///< hash of the loaded parameters (decoder/weights/weights_hash.h), or empty
   std::string device;
   std::string libraries;

@@ -6,6 +6,7 @@
 
 #include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
+#include "decoder/plan/plan_file.h"
 
 namespace headroom {
 namespace {
@@ -172,6 +173,7 @@ json to_json(const RunStats& stats) {
            {"libraries", stats.libraries},
            {"threads", stats.threads},
            {"dtype", stats.dtype}};
+  if (stats.tf32.any()) out["tf32"] = name_of(stats.tf32);
   if (stats.to_host_bytes + stats.from_host_bytes > 0) {
     out["to_host_bytes"] = stats.to_host_bytes;
     out["from_host_bytes"] = stats.from_host_bytes;
@@ -234,6 +236,7 @@ RunStats stats_from_json(const JsonFields& file) {
   stats.libraries = file["libraries"].text();
   stats.threads = static_cast<int>(file["threads"].integer(0, 1'000'000));
   stats.dtype = file["dtype"].text();
+  stats.tf32 = tf32_from_json(file);
   if (file.has("weights_hash")) stats.weights_hash = file["weights_hash"].text();
   if (file.has("ranks")) {
     const JsonFields ranks = file["ranks"];

@@ -63,6 +63,7 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
   asked.batch = latent.shape[0];
   if (!options.dtype.empty()) asked.dtype = options.dtype;
   asked.device = name_of(gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
+  asked.tf32 = options.tf32;
   asked.other_environment = options.other_environment && !options.profile_file.empty();
   asked.scratch_folder = options.scratch;
   asked.scratch_limit = options.scratch_limit;
@@ -113,6 +114,7 @@ std::string next_smaller_plan(const DecodeOptions& options, const Model& model, 
   smaller.plan_file.clear();
   smaller.limit = "auto";
   smaller.dtype = name_of(refused.plan.request.dtype);
+  smaller.tf32 = refused.plan.request.tf32.any() ? name_of(refused.plan.request.tf32) : "";
   try {
     DecodeJob job;
     make_plan_for(smaller, model, refused.latent, &gpu, job, refused.plan.host_limit_bytes);

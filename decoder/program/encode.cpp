@@ -197,6 +197,7 @@ class Encoding {
     asked.frames = size.extent.t;
     asked.batch = size.batch;
     if (!options_.dtype.empty()) asked.dtype = options_.dtype;
+    asked.tf32 = options_.tf32;
     asked.profile_file = options_.profile_file;
     asked.other_environment = options_.other_environment && !options_.profile_file.empty();
     asked.scratch_folder = options_.scratch;

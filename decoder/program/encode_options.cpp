@@ -2,6 +2,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/tf32_option.h"
 #include "decoder/files/write_latent.h"
 
 namespace headroom {
@@ -25,8 +26,9 @@ void check(const EncodeOptions& options) {
   const bool plans = !options.limit.empty();
   if (!plans && !options.pictures.empty())
     throw InputError("--plan: not with --pictures, whose sizes may differ; give --limit");
-  if (!plans && !(options.dtype.empty() && options.profile_file.empty() && options.scratch.empty()))
-    throw InputError("--dtype, --profile, --scratch: go with --limit; a plan has its own");
+  if (!plans && !(options.dtype.empty() && options.tf32.empty() && options.profile_file.empty() &&
+                  options.scratch.empty()))
+    throw InputError("--dtype, --tf32, --profile, --scratch: go with --limit; a plan has its own");
   if (options.scratch.empty() && !options.scratch_limit.empty())
     throw InputError("--scratch-limit: expected --scratch DIR beside it");
   if (options.pictures.empty()) check_latent_output(options.output);
@@ -66,6 +68,7 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; cpu by default, with --plan the plan's own")
       ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_flag("--tf32", options.tf32, std::string("with --limit: ") + kTf32Help);
   app.add_option("--scratch", options.scratch, "folder on a disk; the plan may keep tensors in a file there");
   app.add_option("--scratch-limit", options.scratch_limit, "most bytes of that file, such as 20GiB");
   app.add_option("--profile", options.profile_file,

@@ -17,7 +17,7 @@ struct EncodeOptions {
   std::string picture;   ///< a picture, a folder with a clip's frames, or an array
   std::string pictures;  ///< a folder with pictures of any sizes
   bool crop = false;
-  std::string plan_file, limit, dtype, device, scratch, scratch_limit, profile_file;
+  std::string plan_file, limit, dtype, tf32, device, scratch, scratch_limit, profile_file;
   bool other_environment = false;
   std::string output, stats_file;
   std::string latent_scale = "model";

@@ -7,6 +7,7 @@
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/standard_streams.h"
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/tf32_option.h"
 #include "decoder/exchange/rank_environment.h"
 #include "decoder/files/output_format.h"
 #include "decoder/plan/plan.h"
@@ -40,6 +41,7 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
   app.add_option("--device", options.device,
                  "cpu, or cuda for the first GPU; cpu by default, with --plan and --queue the plan's own");
+  app.add_flag("--tf32", options.tf32, std::string("with --limit: ") + kTf32Help);
   app.add_option("--scratch", options.scratch,
                  "folder on a disk for the scratch file of kept tensors; by default the plan's folder");
   app.add_option("--scratch-limit", options.scratch_limit,
@@ -119,6 +121,8 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
   if (options.limit.empty())
     refuse_given({{!options.profile_file.empty(), "--profile"}},
                  "goes with --limit; a plan has its own costs");
+  if (options.limit.empty())
+    refuse_given({{!options.tf32.empty(), "--tf32"}}, "goes with --limit; a plan has its own");
   if (!options.queue_file.empty()) {
     return refuse_given({{options.verify, "--verify"},
                          {!options.preview_file.empty(), "--preview"},

@@ -25,7 +25,7 @@ struct DecodeOptions {
   int threads = 0;
   double rank_timeout_seconds = 30;
   std::string rank_exchange = "auto";
-  std::string dtype, device;
+  std::string dtype, device, tf32;
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };

@@ -46,10 +46,10 @@ Outputs::Outputs(const DecodeOptions& options, const PictureShape& shape) {
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {
-  out << one_line(output) << ": " << stats.dtype << ", " << format_seconds(stats.seconds) << ", peak "
-      << format_bytes(stats.peak_bytes) << " (predicted " << format_bytes(stats.predicted_peak_bytes)
-      << ", limit " << format_bytes(stats.limit_bytes) << "), resident growth "
-      << format_bytes(stats.rss_growth_bytes) << "\n";
+  out << one_line(output) << ": " << stats.dtype << after_dtype(stats.tf32) << ", "
+      << format_seconds(stats.seconds) << ", peak " << format_bytes(stats.peak_bytes) << " (predicted "
+      << format_bytes(stats.predicted_peak_bytes) << ", limit " << format_bytes(stats.limit_bytes)
+      << "), resident growth " << format_bytes(stats.rss_growth_bytes) << "\n";
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
         << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "

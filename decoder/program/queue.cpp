@@ -269,6 +269,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
     total.device = stats.device;
     total.libraries = stats.libraries;
     total.dtype = stats.dtype;
+    total.tf32 = stats.tf32;
     total.threads = stats.threads;
   }
   total.weights_hash = hash.text();

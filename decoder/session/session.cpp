@@ -54,6 +54,7 @@ RunStats Session::decode(size_t number, const ArrayView& latent, PictureSink& si
   stats.predicted_peak_bytes = plan.predicted_peak_bytes;
   stats.predicted_seconds = plan.predicted_seconds;
   stats.dtype = name_of(plan.request.dtype);
+  stats.tf32 = plan.request.tf32;
   run->finish(stats);
   stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
   return stats;

@@ -59,6 +59,9 @@ void check_numbers(View& view) {
   refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
   refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda, "request.device",
          "expected cpu or cuda");
+  const bool fp32_on_gpu = plan.request.device == DeviceKind::cuda && plan.request.dtype == Dtype::fp32;
+  refuse(!fp32_on_gpu && (plan.request.tf32.convolutions || plan.request.tf32.products), "request.tf32",
+         "expected none, since only fp32 on cuda can use TF32");
   refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
          "expected resident or per_pass");
   refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");

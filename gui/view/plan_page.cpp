@@ -41,13 +41,14 @@ QString pixels_words(const Plan& plan, const RunStats* run) {
         .arg(error);
   }
   if (!plan.exact) return PlanPage::tr("Picture: differs from the untiled one. The plan is approximate.");
-  if (plan.request.dtype == Dtype::fp32)
+  const std::string rounding = rounding_of(plan.request);
+  if (rounding.empty())
     return PlanPage::tr(
         "Picture: the same as without tiles, by construction. A run with --verify checks it.");
   return PlanPage::tr(
              "Picture: the same as without tiles, by construction, except for rounding in %1. A run "
              "with --verify checks it.")
-      .arg(QString::fromLatin1(name_of(plan.request.dtype)));
+      .arg(QString::fromStdString(rounding));
 }
 
 }  // namespace

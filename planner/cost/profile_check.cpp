@@ -26,6 +26,13 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
     throw InputError(file + ": dtype: expected " + name_of(request.dtype) + " as asked for, found " +
                      name_of(profile.dtype));
   }
+  if (profile.tf32 != request.tf32) {
+    const auto measured = [](Tf32 tf32) { return std::string("fp32") + after_dtype(tf32); };
+    throw InputError(
+        file + ": tf32: measured in " + measured(profile.tf32) + ", the plan is for " +
+        measured(request.tf32) + ": expected a profile of headroom-profile " +
+        (request.tf32.any() ? std::string("--tf32=") + name_of(request.tf32) : "without --tf32"));
+  }
   for (const profiler::ProfiledSize& size : profile.sizes) {
     if ((size.frames == 1) == (request.frames == 1)) continue;
     throw InputError(

@@ -29,6 +29,7 @@ Values values_of(const Plan& plan) {
           {"request.frames", request.frames},
           {"request.batch", request.batch},
           {"request.dtype", name_of(request.dtype)},
+          {"request.tf32", name_of(request.tf32)},
           {"request.device", name_of(request.device)},
           {"micro_batch", plan.micro_batch},
           {"weights", name_of(plan.weights)},

@@ -197,6 +197,7 @@ json explain_json(const Plan& plan, const Model& model) {
   }
   return {{"model", plan.request.model},
           {"dtype", name_of(plan.request.dtype)},
+          {"tf32", name_of(plan.request.tf32)},
           {"peak", plan.passes.empty() ? json(nullptr) : peak_json(peak_of_plan(plan, model))},
           {"longest_passes", longest_passes(plan)},
           {"device", name_of(plan.request.device)},

@@ -21,6 +21,7 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
                              std::string("kept tensors are stored in 16 bits, as ") + name_of(dtype))
                              .problem.request;
       changed.dtype = dtype;
+      changed.tf32 = {};
       if (changed.picture_dtype) changed.picture_dtype = dtype;
     }
   }

@@ -22,7 +22,7 @@ std::string plan_heading(const Plan& plan, const Graph& graph) {
       std::to_string(request.height_pixels) +
       (request.frames > 1 ? ", " + counted(request.frames, "frame") : "") + ", batch " +
       std::to_string(request.batch) + " (" + std::to_string(plan.micro_batch) + " at a time), " +
-      name_of(request.dtype) +
+      arithmetic_of(request) +
       (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
       std::to_string(plan.passes.size()) + (plan.passes.size() == 1 ? " pass, " : " passes, ") +
       gflops_text(flops) +

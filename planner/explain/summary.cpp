@@ -125,7 +125,7 @@ std::string request_line(const Request& request) {
                      std::to_string(request.height_pixels);
   if (request.frames > 1) text += ", " + std::to_string(request.frames) + " frames";
   if (request.batch > 1) text += ", batch " + std::to_string(request.batch);
-  return text + ", " + name_of(request.dtype) + " on " + name_of(request.device);
+  return text + ", " + arithmetic_of(request) + " on " + name_of(request.device);
 }
 
 std::string summarise(const Plan& plan, const Model& model, const std::optional<LowerPeak>& lower,

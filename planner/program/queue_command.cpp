@@ -10,6 +10,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/cli/tf32_option.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
@@ -45,7 +46,7 @@ constexpr int64_t kQueueReserveBytes = int64_t{3} << 19;
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
   out << one_line(output) << ": " << queue.order.size() << " decodes of " << queue.plans.size()
-      << " shapes in " << name_of(queue.plans.front().request.dtype) << ", one pool of "
+      << " shapes in " << arithmetic_of(queue.plans.front().request) << ", one pool of "
       << format_bytes(prediction.pool_bytes) << ", peak " << format_bytes(prediction.peak_bytes) << " of "
       << format_bytes(queue.limit_bytes) << ", " << format_seconds(prediction.seconds)
       << (queue.plans.front().assumed ? " by assumed costs" : "") << "\n";
@@ -67,7 +68,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
       "    {\"name\": \"b\", \"width_pixels\": 768, \"height_pixels\": 1152, \"latent\": \"b.safetensors\", "
       "\"output\": \"b.png\"}]}",
       "headroom-plan queue");
-  std::string file, model_argument, profile_file, dtype_argument, device_argument, limit, output;
+  std::string file, model_argument, profile_file, dtype_argument, device_argument, tf32, limit, output;
   bool json = false;
   app.add_option("requests", file, "file with the requests")->required();
   app.add_option("--model", model_argument, std::string(kModelHelp) + "; the file's own by default");
@@ -77,6 +78,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
                  std::string(kDtypeHelp) + "; the file's own by default, else fp32");
   app.add_option("--device", device_argument,
                  std::string(kDeviceHelp) + "; the file's own by default, else cpu");
+  app.add_flag("--tf32", tf32, kTf32Help);
   app.add_option("--limit", limit,
                  "most memory of the device, weights included: 2GiB, 512MiB, or auto for the free memory")
       ->required();
@@ -99,7 +101,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   const Dtype dtype = decoding_dtype(model, asked_dtype);
   const DeviceKind device =
       device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
-  const Request like{model_argument, 1, 1, 1, 1, dtype, device};
+  Request like{model_argument, 1, 1, 1, 1, dtype, device, Direction::decode, queue.tf32};
+  set_tf32(like, tf32);
   const int64_t limit_bytes = limit_from(limit, device);
   std::optional<profiler::Profile> profile;
   if (!profile_file.empty()) {

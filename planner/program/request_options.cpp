@@ -5,6 +5,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
+#include "decoder/cli/tf32_option.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
@@ -37,6 +38,7 @@ void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--direction", direction, kDirectionHelp)->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", dtype, kDtypeHelp);
   app.add_option("--device", device, kDeviceHelp);
+  app.add_flag("--tf32", tf32, kTf32Help);
   app.add_option("--host-limit", host_limit, "most host memory for kept tensors; only with --device cuda");
   app.add_option("--scratch", scratch_folder,
                  "folder on a disk; the plan may keep tensors in a scratch file there");
@@ -64,6 +66,7 @@ Request RequestOptions::request(const Model& resolved) const {
                   decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
                   parse_device(device)};
   set_direction(request, direction_of(resolved.graph));
+  set_tf32(request, tf32);
   return request;
 }
 

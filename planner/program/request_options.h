@@ -15,7 +15,7 @@ constexpr const char* kDeviceHelp = "device to plan for: cpu, or cuda for an NVI
 /// Options shared by commands that plan one request.
 struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
-                                         scratch_limit, weights = "auto";
+                                         scratch_limit, weights = "auto", tf32;
   std::string direction = "decode";
   int64_t frames = 1, batch = 1;
   bool other_environment = false;

@@ -89,7 +89,7 @@ std::string frontier_plot(const std::vector<FrontierPoint>& points, const Reques
   const int scale = std::max(12, columns - kFigures - static_cast<int>(std::string(per_pass).size()));
   const std::string left = format_seconds(fast->seconds), right = format_seconds(slow->seconds);
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
-                     std::to_string(request.height_pixels) + " in " + name_of(request.dtype) +
+                     std::to_string(request.height_pixels) + " in " + arithmetic_of(request) +
                      ": the fastest plan of each peak; time on a log scale\n";
   const auto figures = [&](const std::string& peak, const std::string& seconds) {
     char line[64];

@@ -42,7 +42,8 @@ class Collecting {
     const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
     for (const auto& [width, height] : request.sizes) {
       const Request decoded{request.model, width,         height, request.frames,
-                            request.batch, request.dtype, kind,   direction_of(graph_)};
+                            request.batch, request.dtype, kind,   direction_of(graph_),
+                            request.tf32};
       plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
     }
     if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
@@ -93,6 +94,7 @@ class Collecting {
     profile_.model = request_.model;
     profile_.direction = direction_of(graph_);
     profile_.dtype = request_.dtype;
+    profile_.tf32 = request_.tf32;
     profile_.weights_source = request_.weights_source;
     device_->describe(profile_);
     if (!request_.scratch_folder.empty()) {

@@ -21,6 +21,7 @@ struct ProfileRequest {
   int64_t frames = 1;
   int64_t batch = 1;
   Dtype dtype = Dtype::fp32;  ///< of kept tensors
+  Tf32 tf32{};                ///< only for fp32 on a GPU
   int repeats = 1;            ///< decodes of each size
   LatencyEffort effort{};
   std::string weights_source;    ///< "files" or "random"

@@ -66,6 +66,7 @@ struct Profile {
   std::string model;
   Direction direction = Direction::decode;
   Dtype dtype = Dtype::fp32;
+  Tf32 tf32;
   DeviceKind device_kind = DeviceKind::cpu;
   std::string device;     ///< name; also the number of threads, or the driver
   std::string libraries;  ///< with versions, because costs change between releases

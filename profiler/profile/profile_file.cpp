@@ -167,6 +167,7 @@ void read_origin(const JsonFields& file, Profile& profile) {
   } catch (const InputError&) {
     file["dtype"].fail("expected fp32, bf16 or fp16");
   }
+  profile.tf32 = tf32_from_json(file);
   profile.device = file["device"].text();
   const std::string kind = file["device_kind"].text();
   if (kind != "cpu" && kind != "cuda")
@@ -227,6 +228,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"layers", list_of(profile.layers)},
                      {"latency_tables", list_of(profile.latency_tables)},
                      {"precision", to_json(profile.precision)}};
+  if (profile.tf32.any()) out["tf32"] = name_of(profile.tf32);
   if (profile.direction != Direction::decode) out["direction"] = name_of(profile.direction);
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;

@@ -16,6 +16,7 @@
 #include "decoder/cli/commands.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/cli/tf32_option.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/files/latent_file.h"
@@ -41,7 +42,7 @@ constexpr const char* kQuickSize = "256x256";
 
 struct Options {
   std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, device,
-                                   dtype = "fp32", direction = "decode";
+                                   dtype = "fp32", tf32, direction = "decode";
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -85,6 +86,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--direction", options.direction, kDirectionHelp)
       ->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
+  app.add_flag("--tf32", options.tf32, kTf32Help);
   app.add_option("--sizes", options.sizes, "picture sizes in pixels, WIDTHxHEIGHT,…");
   app.add_option("--plan", options.plan, "run this plan instead and record allocations, passes and tiles");
   app.add_option("--latent", options.latent,
@@ -116,7 +118,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
   options.of_request = app.count("--frames") + app.count("--batch") + app.count("--dtype") +
-                           app.count("--direction") + app.count("--repeats") >
+                           app.count("--tf32") + app.count("--direction") + app.count("--repeats") >
                        0;
   return true;
 }
@@ -179,7 +181,8 @@ void check_options(const Options& options) {
               !options.accept_noise && options.seconds == 0,
           "--sizes, --csv, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
     needs(!options.of_request,
-          "--frames, --batch, --dtype, --direction and --repeats do not go with --plan, which has its own");
+          "--frames, --batch, --dtype, --tf32, --direction and --repeats do not go with --plan, which has "
+          "its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
     needs(!options.output.empty() || !options.trace.empty(), "--plan needs --output");
@@ -215,6 +218,14 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
   return {kDone, stats.peak_bytes, stats.seconds};
 }
 
+Tf32 asked_tf32(const Options& options, Dtype dtype) {
+  Request request;
+  request.dtype = dtype;
+  request.device = options.device.empty() ? DeviceKind::cpu : parse_device(options.device);
+  set_tf32(request, options.tf32);
+  return request.tf32;
+}
+
 Profile measure(const Options& options, const Model& model, std::optional<uint64_t> seed, gpu::Gpu* gpu,
                 Progress& progress) {
   ProfileRequest request;
@@ -225,6 +236,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.repeats = options.repeats;
   request.effort = latency_effort(options.quick, options.seconds);
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
+  request.tf32 = asked_tf32(options, request.dtype);
   request.scratch_folder = options.scratch;
   if (gpu != nullptr && !options.scratch.empty())
     throw InputError("--scratch: plans for cuda keep nothing in files");

@@ -313,7 +313,7 @@ Facts facts_of(const FrontierDocument& frontier) {
           {"size", std::to_string(request.width_pixels) + "×" + std::to_string(request.height_pixels)},
           {"frames", std::to_string(request.frames)},
           {"batch", std::to_string(request.batch)},
-          {"dtype", name_of(request.dtype)},
+          {"dtype", arithmetic_of(request)},
           {"device", name_of(request.device)},
           {"costs", frontier.assumed ? "assumed" : "profile"}};
 }

@@ -20,7 +20,7 @@ const planner::FrontierPoint* fastest_within(const DecoderNeed& need, int64_t by
 
 std::string request_words(const Request& request) {
   return request.model + " " + std::to_string(request.width_pixels) + "×" +
-         std::to_string(request.height_pixels) + " " + name_of(request.dtype) + " on " +
+         std::to_string(request.height_pixels) + " " + arithmetic_of(request) + " on " +
          name_of(request.device) +
          (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
          (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");

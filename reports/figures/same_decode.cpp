@@ -51,7 +51,7 @@ bool of_one_decode(const DecodeIdentity& a, const DecodeIdentity& b) {
 std::string text_of(const DecodeIdentity& decode) {
   const Request& request = decode.request;
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
-                     std::to_string(request.height_pixels) + " " + name_of(request.dtype);
+                     std::to_string(request.height_pixels) + " " + arithmetic_of(request);
   if (request.device != DeviceKind::cpu) text += std::string(" on ") + name_of(request.device);
   if (request.frames > 1) text += ", " + counted(request.frames, "frame", "frames");
   if (request.batch > 1) text += ", batch " + std::to_string(request.batch);

@@ -33,8 +33,9 @@ bool is_of(const ScaledDecoder& decoder, const profiler::Profile& profile) {
 bool is_of(const ScaledDecoder& decoder, const PlanDocument& document) {
   const Graph &graph = decoder.model.graph, &other = document.model.graph;
   const Request& request = document.plan.request;
-  return request.dtype == decoder.request.dtype && request.device == decoder.request.device &&
-         request.frames == decoder.request.frames && request.batch == decoder.request.batch &&
+  return request.dtype == decoder.request.dtype && request.tf32 == decoder.request.tf32 &&
+         request.device == decoder.request.device && request.frames == decoder.request.frames &&
+         request.batch == decoder.request.batch &&
          parameter_bytes(other, request) == parameter_bytes(graph, request) &&
          std::equal(other.ops().begin(), other.ops().end(), graph.ops().begin(), graph.ops().end(),
                     [](const Op& a, const Op& b) { return a.name == b.name; });

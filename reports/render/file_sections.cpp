@@ -24,7 +24,7 @@ std::vector<Cell> environment_of(const Document& document, const std::string& re
   if (const PlanDocument* plan = document.as<PlanDocument>()) {
     device = text_or_nothing(plan->plan.environment.device);
     libraries = text_or_nothing(plan->plan.environment.libraries);
-    dtype = name_of(plan->plan.request.dtype);
+    dtype = arithmetic_of(plan->plan.request);
     costs = costs_text(plan->plan.assumed);
   } else if (const RunStats* stats = document.as<RunStats>()) {
     device = text_or_nothing(stats->device);
@@ -42,7 +42,7 @@ std::vector<Cell> environment_of(const Document& document, const std::string& re
     dtype = name_of(profile->dtype);
     costs = "measured";
   } else if (const FrontierDocument* frontier = document.as<FrontierDocument>()) {
-    dtype = name_of(frontier->request.dtype);
+    dtype = arithmetic_of(frontier->request);
     costs = costs_text(frontier->assumed);
   } else if (const auto* recording = document.as<profiler::EagerRecording>()) {
     device = text_or_nothing(recording->device);

@@ -63,9 +63,9 @@ std::string pixels_text(const ReportedRun& run) {
     return error <= kSameRelative ? "Same pixels" : printed("Pixels within %.1e of the largest value", error);
   }
   if (!plan.exact) return "";
-  return plan.request.dtype == Dtype::fp32
-             ? "Same pixels by the plan"
-             : std::string("Same pixels by the plan, but for rounding in ") + name_of(plan.request.dtype);
+  const std::string rounding = rounding_of(plan.request);
+  return rounding.empty() ? "Same pixels by the plan"
+                          : "Same pixels by the plan, but for rounding in " + rounding;
 }
 
 std::string pixels_basis(const ReportedRun& run) {

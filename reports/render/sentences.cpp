@@ -122,7 +122,7 @@ std::string scaling_sentence(const Scaling& scaling) {
   add(scaling.untiled.empty() ? scaling.measured_untiled : scaling.untiled, "untiled");
   if (parts.empty()) return "";
   const std::string of = scaling.decoder ? " of " + scaling.decoder->request.model + " in " +
-                                               name_of(scaling.decoder->request.dtype)
+                                               arithmetic_of(scaling.decoder->request)
                                          : "";
   return "Within " + bytes_text(scaling.limit_bytes) + " the largest picture" + of + " has " + listed(parts) +
          ".";
@@ -153,7 +153,7 @@ std::string frontier_sentence(const FrontierDocument& frontier) {
 
 std::string request_text(const Request& request) {
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "×" +
-                     std::to_string(request.height_pixels) + " " + name_of(request.dtype);
+                     std::to_string(request.height_pixels) + " " + arithmetic_of(request);
   if (request.frames > 1) text += ", " + std::to_string(request.frames) + " frames";
   if (request.batch > 1) text += ", batch " + std::to_string(request.batch);
   return text;

@@ -144,6 +144,29 @@ TEST_CASE("plan file: the device comes back", "[unit][plan_file]") {
   CHECK_THROWS_WITH(parse_device("gpu"), "--device: expected cpu or cuda, found 'gpu'");
 }
 
+TEST_CASE("plan file: TF32 comes back, and needs fp32 on cuda", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  Plan plan = small_plan(graph);
+  plan.request.device = DeviceKind::cuda;
+  CHECK_FALSE(to_json(plan, graph)["request"].contains("tf32"));
+  for (const Tf32 tf32 : {Tf32{}, Tf32{true, false}, Tf32{false, true}, Tf32{true, true}}) {
+    plan.request.tf32 = tf32;
+    CHECK(read(to_json(plan, graph), graph) == plan);
+  }
+  const json sound = to_json(plan, graph);
+  CHECK(sound["request"]["tf32"] == "all");
+  const auto changed = [&](const char* key, const json& value) {
+    json document = sound;
+    document["request"][key] = value;
+    return document;
+  };
+  refuses(changed("tf32", "yes"), graph,
+          "request.tf32: expected one of all, convolutions, products, found \"yes\"");
+  refuses(changed("tf32", true), graph, "request.tf32: expected a string");
+  refuses(changed("dtype", "bf16"), graph, "request.tf32: TF32 needs fp32 on cuda, found bf16 on cuda");
+  refuses(changed("device", "cpu"), graph, "request.tf32: TF32 needs fp32 on cuda, found fp32 on cpu");
+}
+
 TEST_CASE("plan file: a block holds all frames of its rows", "[unit][plan_file]") {
   const Graph graph = small_graph();
   Plan plan = small_plan(graph);

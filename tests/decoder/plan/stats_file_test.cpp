@@ -55,6 +55,9 @@ TEST_CASE("stats file: statistics come back as they were", "[unit][stats_file]")
   stats.verification->psnr_db = std::numeric_limits<double>::infinity();
   CHECK(to_json(stats)["verification"]["psnr_db"].is_null());
   CHECK(read(to_json(stats)) == stats);
+  stats.tf32 = {.convolutions = true, .products = false};
+  CHECK(to_json(stats)["tf32"] == "convolutions");
+  CHECK(read(to_json(stats)) == stats);
   stats.parts = {{"convolution", 0.25}, {"copies", 0.5}};
   stats.engines = {{"cuDNN 41", false, 250}, {"cuDNN 7", true, 2}, {"own kernels", false, 1}};
   stats.to_host_bytes = 1 << 20;

@@ -16,7 +16,7 @@ import tiny_decode
 BIN = Path()
 DRAWS = 30
 DECODE_OPTIONS = {
-    "--profile": ["none.json"], "--dtype": ["bf16"], "--device": ["cpu"],
+    "--profile": ["none.json"], "--dtype": ["bf16"], "--device": ["cpu"], "--tf32": [],
     "--scratch": ["."], "--scratch-limit": ["1GiB"], "--stats": ["stats.json"], "--trace": ["trace.json"],
     "--verify": [], "--fps": ["25"], "--quality": ["50"], "--preview": ["preview.ppm"],
     "--rank-timeout": ["5"], "--rank-exchange": ["gloo"], "--json": [],
@@ -84,6 +84,8 @@ class OptionPairs(unittest.TestCase):
             (["headroom-plan", "explain", "plan.json", "--schedule", "--analyze", "stats.json"], "--schedule: not with"),
             (["headroom-plan", "explain", "plan.json", "--quick", "--profile", "p.json"], "--profile: "),
             ([*decode, "--plan", "plan.json", "--profile", "p.json"], "--profile: goes with --limit"),
+            ([*decode, "--plan", "plan.json", "--tf32"], "--tf32: goes with --limit; a plan has its own"),
+            ([*decode, "--limit", "64MiB", "--tf32"], "--tf32: TF32 needs fp32 on cuda, found fp32 on cpu"),
             ([*decode, "--plan", "plan.json", "--scratch", "."], "--scratch: plan.json keeps nothing"),
             ([*decode, "--plan", "plan.json", "--rank-timeout", "5"], "--rank-timeout: goes with several ranks"),
             ([*decode, "--queue", "queue.json", "--trace", "t.json"], "--trace: not with --queue"),
@@ -92,7 +94,7 @@ class OptionPairs(unittest.TestCase):
             (["headroom-report", "stats.json", "--json", "--model", "vae"], "--model: goes with"),
         ]
         if (BIN / "headroom-profile").exists():
-            refused.append(([*profile, "--dtype", "bf16"], "--dtype, --direction and --repeats do not go with --plan"))
+            refused.append(([*profile, "--dtype", "bf16"], "--dtype, --tf32, --direction and --repeats do not go with --plan"))
         for words, part in refused:
             with self.subTest(words=words):
                 self.assert_refused(self.call(*words), part)

@@ -138,6 +138,17 @@ TEST_CASE("validator: what CUDA does not have is refused", "[unit][validator]") 
   scratch.host_limit_bytes = 1 << 20;
   accepts(scratch, graph);
 
+  Plan rounded = on_cuda(small_plan(graph));
+  rounded.request.dtype = Dtype::fp32;
+  rounded.weights_bytes = 2 * kWeightBytes;
+  rounded.request.tf32.products = true;
+  accepts(rounded, graph);
+  rounded.request.device = DeviceKind::cpu;
+  refuses(rounded, graph, Violation::malformed, "request.tf32");
+  rounded.request.device = DeviceKind::cuda;
+  rounded.request.dtype = Dtype::bf16;
+  refuses(rounded, graph, Violation::malformed, "request.tf32");
+
   Plan unknown = on_cuda(small_plan(graph));
   unknown.request.device = static_cast<DeviceKind>(7);
   refuses(unknown, graph, Violation::malformed, "request.device");

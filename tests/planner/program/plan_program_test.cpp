@@ -191,6 +191,35 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   CHECK(json::parse(frontier.out)["request"]["device"] == "cuda");
 }
 
+TEST_CASE("TF32 is asked for by --tf32, named by explain and diff, and needs fp32 on cuda") {
+  const Planned planned;
+  const std::string file = planned.scratch / "tf32.json", full = planned.scratch / "fp32.json";
+  const auto solve = [&](const std::string& output, const Words& how) {
+    return plan(joined({"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", output}, how));
+  };
+  const Words on_cuda{"--device", "cuda"};
+  REQUIRE(solve(full, on_cuda).code == 0);
+  CHECK_FALSE(read_json_file(full, 1 << 26)["request"].contains("tf32"));
+  const Ended made = solve(file, joined(on_cuda, {"--tf32=convolutions"}));
+  REQUIRE(made.code == 0);
+  CHECK_THAT(made.out, Catch::Contains("fp32 with TF32 in convolutions on cuda"));
+  CHECK(read_json_file(file, 1 << 26)["request"]["tf32"] == "convolutions");
+  CHECK(plan({"validate", file}).code == 0);
+  CHECK_THAT(plan({"explain", file}).out, Catch::Contains("fp32 with TF32 in convolutions on cuda"));
+  CHECK_THAT(plan({"explain", full}).out, Catch::Contains("fp32 on cuda"));
+  CHECK_THAT(plan({"explain", file, "--schedule"}).out, Catch::Contains("fp32 with TF32 in convolutions"));
+  CHECK(json::parse(plan({"explain", file, "--json"}).out)["tf32"] == "convolutions");
+  CHECK_THAT(plan({"diff", full, file}).out, Catch::Contains("request tf32  none -> convolutions"));
+  REQUIRE(solve(file, joined(on_cuda, {"--tf32"})).code == 0);
+  CHECK(read_json_file(file, 1 << 26)["request"]["tf32"] == "all");
+
+  const std::string rule = "--tf32: TF32 needs fp32 on cuda, found ";
+  require_refused(solve(file, {"--tf32"}), 2, {rule + "fp32 on cpu"});
+  require_refused(solve(file, joined(on_cuda, {"--tf32", "--dtype", "bf16"})), 2, {rule + "bf16 on cuda"});
+  require_refused(solve(file, joined(on_cuda, {"--tf32=some"})), 2,
+                  {"--tf32: expected all, convolutions or products, found 'some'"});
+}
+
 TEST_CASE("a plan's folder must be there, and what can be none is refused") {
   const Planned planned;
   const auto into = [&](const std::string& file) {

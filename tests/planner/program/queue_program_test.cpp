@@ -177,6 +177,28 @@ TEST_CASE("a queue has one device, which its file, a request or --device names")
                             {"queue.json: plans[1].request: expected the queue's own device, found cuda"});
 }
 
+TEST_CASE("all plans of a queue have the TF32 that its file or --tf32 names") {
+  const Ready ready;
+  json named = ready.good;
+  named["device"] = "cuda";
+  named["tf32"] = "convolutions";
+  REQUIRE(ready.plan(named.dump()).code == 0);
+  json queue = read_json_file(ready.output, 1 << 26);
+  CHECK(queue["tf32"] == "convolutions");
+  for (const json& plan : queue["plans"]) CHECK(plan["request"]["tf32"] == "convolutions");
+  const std::string second = ready.output + ".second";
+  REQUIRE(call(run_plan, {"queue", ready.output, "--limit", "48MiB", "-o", second, "--tf32"}).code == 0);
+  CHECK(read_json_file(second, 1 << 26)["tf32"] == "all");
+  std::filesystem::remove(ready.output);
+  ready.refuses("/tf32", "convolutions", {"TF32 needs fp32 on cuda, found fp32 on cpu"});
+  ready.refuses("/tf32", 1, {"requests.json: tf32: expected a string"});
+
+  const Model model = resolve_model(ready.model);
+  queue["plans"][1]["request"].erase("tf32");
+  test::require_input_error([&] { planned_queue_from_json(JsonFields(queue, "queue.json"), model.graph); },
+                            {"queue.json: plans[1].request: tf32: expected the queue's own"});
+}
+
 TEST_CASE("a queue written to another folder finds its latents from there") {
   const Ready ready;
   std::filesystem::create_directories(ready.scratch / "below/deep");

@@ -363,6 +363,15 @@ TEST_CASE("headroom-plan makes plans for cuda by a profile of a GPU, and for not
   test::require_refused(plan({"--device", "cuda", "--dtype", "fp16"}), 2, {"profile.json: dtype", "bf16"});
   const std::string other = test::write_model(scratch / "other", test::tiny_config({8}), 1);
   test::require_refused(plan({"--device", "cuda", "--dtype", "bf16", "--model", other}), 2, {});
+
+  Measured again;
+  ProfileRequest rounded = asked(model, {{16, 16}});
+  rounded.tf32.convolutions = true;
+  scratch.write("profile.json", to_json(again.profile(model, rounded)).dump());
+  CHECK(plan({"--device", "cuda", "--tf32=convolutions"}).code == 0);
+  test::require_refused(plan({"--device", "cuda"}), 2,
+                        {"profile.json: tf32: measured in fp32 with TF32 in convolutions, the plan is for "
+                         "fp32: expected a profile of headroom-profile without --tf32"});
 }
 
 }  // namespace

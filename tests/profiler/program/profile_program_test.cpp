@@ -303,6 +303,7 @@ TEST_CASE("help, version and bad usage") {
   refused({"--model", model, "--sizes", "8x8", "--scratch", scratch / "none"}, 2, {"--scratch", "none"});
   refused({"--model", "sdxl", "--sizes", "8x9"}, 2, {"multiple of 8"});
   refused({"--model", model, "--sizes", "8x8", "--dtype", "int4"}, 2, {"dtype"});
+  refused({"--model", model, "--sizes", "8x8", "--tf32"}, 2, {"--tf32: TF32 needs fp32 on cuda"});
   refused({"--model", model, "--sizes", "8x8", "--device", "tpu"}, 2, {"--device"});
   refused({"--model", "none", "--sizes", "8x8"}, 2, {"none"});
   std::filesystem::remove(scratch / "model/diffusion_pytorch_model.safetensors");
