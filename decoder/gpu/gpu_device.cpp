@@ -34,7 +34,10 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       staging_(staging),
       copies_(staging),
       output_(steps_.gpu, staging.output(), shift_of_picture(graph)) {
-  if (steps_.layout.bytes > 0) steps_.state = memory.allocate(steps_.layout.bytes);
+  if (steps_.layout.bytes == 0) return;
+  steps_.state = memory.allocate(steps_.layout.bytes);
+  if (const int64_t bytes = steps_.layout.bytes - steps_.layout.counters_offset; bytes > 0)
+    steps_.gpu.clear(steps_.counters(), bytes);
 }
 
 /// A copy of weights may still run when a decode ends early. The next user of the memory works on the compute

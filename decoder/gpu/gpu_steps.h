@@ -40,6 +40,10 @@ struct GpuSteps {
   Value* partial() const {
     return reinterpret_cast<Value*>(static_cast<std::byte*>(state.get()) + layout.partial_offset);
   }
+  /// Counters of AddMoments, zero between calls.
+  uint32_t* counters() const {
+    return reinterpret_cast<uint32_t*>(static_cast<std::byte*>(state.get()) + layout.counters_offset);
+  }
   /// Workspace of one call. The caller frees it as soon as the call is queued.
   std::shared_ptr<void> workspace(int64_t bytes) const {
     return bytes > 0 ? memory.allocate(bytes) : nullptr;

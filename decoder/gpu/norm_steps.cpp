@@ -11,6 +11,7 @@ void statistics(GpuSteps& steps, const StepCall& call) {
       Region frame = call.region;
       frame.t = {t, t + 1};
       steps.gpu.run(gpu::AddMoments{view, box_of(frame), op.groups, op.by_frame, steps.partial<Moments>(),
+                                    steps.counters(),
                                     reinterpret_cast<Moments*>(steps.statistics_of(op.output, item))});
     }
   }

@@ -16,12 +16,11 @@ int64_t most_heads(const Graph& graph, const Op& sums) {
   return most / (3 * head_channels(graph, sums));
 }
 
-/// Bytes of the partial moments of all segments of a frame.
-int64_t partial_moments_bytes(const Graph& graph, const Op& statistics) {
+/// Number of partial moments of each group, for all segments of a frame.
+int64_t partial_moments_of_group(const Graph& graph, const Op& statistics) {
   const int64_t channels = graph.tensor(statistics.inputs[0]).channels,
                 of_group = channels / statistics.groups;
-  const int64_t moments_of_group = (of_group + kMomentChannels - 1) / kMomentChannels;
-  return most_moment_segments(channels) * moments_of_group * statistics.groups * kMomentsBytes;
+  return most_moment_segments(channels) * ((of_group + kMomentChannels - 1) / kMomentChannels);
 }
 
 /// Upper bound on the coarse positions that an interval of this length touches.
@@ -38,11 +37,22 @@ int64_t statistics_sets(const Graph& graph, const Op& statistics, const Sizes& s
 int64_t partial_bytes(const Graph& graph) {
   int64_t most = 0;
   for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::statistics) most = std::max(most, partial_moments_bytes(graph, op));
+    if (op.kind == OpKind::statistics)
+      most = std::max(most, partial_moments_of_group(graph, op) * op.groups * kMomentsBytes);
     if (op.kind != OpKind::key_value_sums) continue;
     const int64_t channels = head_channels(graph, op);
     most = std::max(
         most, kMostKeyValuePartials * most_heads(graph, op) * channels * (channels + 1) * kPartialSumBytes);
+  }
+  return on_boundary(most);
+}
+
+int64_t counter_bytes(const Graph& graph) {
+  int64_t most = 0;
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::statistics) continue;
+    const int64_t stretches = (partial_moments_of_group(graph, op) + kMergedMoments - 1) / kMergedMoments;
+    most = std::max(most, (stretches + 1) * op.groups * kCounterBytes);
   }
   return on_boundary(most);
 }
@@ -66,6 +76,8 @@ StateLayout state_layout(const Graph& graph, const Sizes& sizes) {
   }
   layout.partial_offset = layout.bytes;
   layout.bytes += partial_bytes(graph);
+  layout.counters_offset = layout.bytes;
+  layout.bytes += counter_bytes(graph);
   return layout;
 }
 

@@ -37,14 +37,20 @@ constexpr int64_t most_moment_segments(int64_t channels) {
   const int64_t segments = kMostMomentSegments / ((channels + kMomentChannels - 1) / kMomentChannels);
   return segments > 1 ? segments : 1;
 }
+/// Partial moments that one thread block merges, and bytes of a counter of blocks. Each group has a counter
+/// for every such stretch of its partial moments, and one more.
+constexpr int64_t kMergedMoments = 64;
+constexpr int64_t kCounterBytes = 4;
 /// Largest number of partial sums for sums of keys and values. Inputs are summed one after another.
 constexpr int64_t kMostKeyValuePartials = 32;
 /// Bytes of the largest buffer that any AddMoments or AddKeyValueSums call of the graph needs. All calls
 /// share one buffer.
 int64_t partial_bytes(const Graph& graph);
+/// Bytes of the counters that any AddMoments call of the graph needs. All calls share them.
+int64_t counter_bytes(const Graph& graph);
 
 /// Offsets of statistics, of scales and shifts of norms, and of sums of keys and values. Each item's data
-/// begins on a boundary. One buffer for partial sums follows.
+/// begins on a boundary. One buffer for partial sums and one for counters follow.
 struct StateLayout {
   struct Buffer {
     int64_t offset = 0;      ///< offset of the first item
@@ -53,7 +59,7 @@ struct StateLayout {
   };
   std::map<TensorId, Buffer> statistics;  ///< moments, and sums of keys and values
   std::map<TensorId, Buffer> affines;     ///< scales and shifts, by the norm's output
-  int64_t partial_offset = 0;
+  int64_t partial_offset = 0, counters_offset = 0;
   int64_t bytes = 0;
 };
 StateLayout state_layout(const Graph& graph, const Sizes& sizes);

@@ -13,6 +13,9 @@ constexpr int64_t kDoubleBytes = 8, kStatisticBytes = 4;
 constexpr int64_t kMostSegments = 1584, kMostPartialSums = 32;
 /// Channels that are counted together. A group with more channels is counted in several parts.
 constexpr int64_t kCountedChannels = 128;
+/// Parts of a frame that are merged together. A counter belongs to each such merge of a group, and one to the
+/// merge of their results.
+constexpr int64_t kMergedParts = 64, kCounterBytes = 4;
 
 int64_t from_boundary(int64_t bytes) {
   return multiply((bytes - 1) / kStateBoundaryBytes + 1, kStateBoundaryBytes);
@@ -59,7 +62,7 @@ int64_t gathered_values(const View& view, const Op& op) {
 
 int64_t state_bytes(const View& view) {
   if (!view.on_cuda()) return 0;
-  int64_t of_item = 0, gathered = 0;
+  int64_t of_item = 0, gathered = 0, counters = 0;
   for (const Op& op : view.graph.ops()) {
     int64_t bytes = multiply(gathered_values(view, op), kDoubleBytes);
     if (op.kind == OpKind::statistics) {
@@ -67,6 +70,8 @@ int64_t state_bytes(const View& view) {
       const int64_t parts = multiply(op.groups, (of_group - 1) / kCountedChannels + 1);
       const int64_t segments = std::max<int64_t>(1, kMostSegments / ((channels - 1) / kCountedChannels + 1));
       gathered = std::max(gathered, multiply(segments, moments(parts)));
+      const int64_t merges = (multiply(segments, parts / op.groups) - 1) / kMergedParts + 1;
+      counters = std::max(counters, multiply(op.groups, (merges + 1) * kCounterBytes));
     } else if (op.kind == OpKind::norm) {
       const Op& statistics = view.graph.op(view.graph.tensor(op.inputs[1]).producer);
       const int64_t channels = multiply(sets_of(view, statistics), view.graph.tensor(op.output).channels);
@@ -78,6 +83,7 @@ int64_t state_bytes(const View& view) {
     }
     if (bytes > 0) of_item = add(of_item, from_boundary(bytes));
   }
+  if (counters > 0) gathered = add(from_boundary(gathered), counters);
   return add(multiply(of_item, view.plan.micro_batch), gathered);
 }
 

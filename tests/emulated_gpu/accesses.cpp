@@ -125,6 +125,9 @@ class Accesses {
     reads(c.source, c.region);
     memory(c.partial, partial_moments(c.region, c.source.channels, c.groups) * int64_t{sizeof(Moments)},
            true);
+    memory(c.counters,
+           moment_counters(c.region, c.source.channels, c.groups, c.by_frame) * int64_t{sizeof(uint32_t)},
+           true);
     const int64_t first = c.by_frame ? c.region.t.begin : 0, sets = c.by_frame ? length(c.region.t) : 1;
     memory(c.state + first * c.groups, sets * c.groups * int64_t{sizeof(Moments)}, true);
   }

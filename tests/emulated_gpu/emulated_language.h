@@ -112,6 +112,10 @@ inline void raise_flag(uint32_t* flag) {
   std::atomic_ref<uint32_t>(*flag).store(1, std::memory_order_relaxed);  // two CPU threads run blocks
 }
 
+inline uint32_t arrive(uint32_t* counter) {
+  return std::atomic_ref<uint32_t>(*counter).fetch_add(1, std::memory_order_acq_rel);
+}
+
 inline float float_of(uint32_t bits) {
   return std::bit_cast<float>(bits);
 }

@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -333,19 +335,31 @@ void check_limits(const Grid& grid) {
                     " bytes of shared memory");
 }
 
+/// The order in which blocks start; empty: by number.
+std::vector<uint64_t> drawn_order(uint64_t blocks) {
+  std::vector<uint64_t> order;
+  if (device.block_order == 0) return order;
+  order.resize(blocks);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(device.block_order));
+  return order;
+}
+
 }  // namespace
 
 void run(const Grid& grid, const std::function<void()>& thread) {
   static Runners runners;
   check_limits(grid);
   const uint64_t blocks = uint64_t{grid.blocks.x} * grid.blocks.y * grid.blocks.z;
+  const std::vector<uint64_t> order = drawn_order(blocks);
   std::atomic<uint64_t> next = 0;
   std::mutex mutex;
   std::exception_ptr error;
   const auto work = [&] {
     std::unique_ptr<BlockRunner> own = runners.take();
     try {
-      for (uint64_t block = next++; block < blocks; block = next++) own->run(grid, thread, block);
+      for (uint64_t block = next++; block < blocks; block = next++)
+        own->run(grid, thread, order.empty() ? block : order[block]);
     } catch (const DeviceError&) {
       next = blocks;
       const std::lock_guard lock(mutex);

@@ -39,6 +39,7 @@ extern thread_local constinit Place place;
 struct Device {
   size_t shared_bytes = size_t{227} << 10;  ///< maximum per block, as in compute capability 9.0
   int multiprocessors = 132;
+  uint64_t block_order = 0;  ///< seed of the order in which blocks start; 0: by number
 };
 extern Device device;
 

@@ -149,21 +149,23 @@ struct FillOutside {
   Size picture;
 };
 
-/// Merges a region into the moments of each group of channels, and of each frame if `by_frame`. There are two
-/// levels. Every thread block computes the moments of one segment of a frame into `partial`. These are then
-/// merged in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1). So the result does not depend on
-/// how the GPU schedules blocks.
+/// Merges a region into the moments of each group of channels, and of each frame if `by_frame`. Every thread
+/// block computes the moments of one segment of a frame into `partial`. The last blocks to finish merge these
+/// in the order of the segments (Chan, Golub, LeVeque 1983, eq. 2.1). So the result does not depend on how
+/// the GPU schedules blocks. The counters that find the last blocks are zero before and after a call.
 struct AddMoments {
   View source;
   Box region;
   int32_t groups = 1;
   bool by_frame = false;
-  Moments* partial = nullptr;  ///< [partial_moments()]
-  Moments* state = nullptr;    ///< [groups], or [frames of the picture][groups]
+  Moments* partial = nullptr;    ///< [partial_moments()]
+  uint32_t* counters = nullptr;  ///< [moment_counters()], zero
+  Moments* state = nullptr;      ///< [groups], or [frames of the picture][groups]
 };
 /// Number of segments that AddMoments cuts a frame into, and number of partial moments in all.
 int64_t moment_segments(int64_t rows, int64_t columns, int64_t channels);
 int64_t partial_moments(const Box& region, int64_t channels, int64_t groups);
+int64_t moment_counters(const Box& region, int64_t channels, int64_t groups, bool by_frame);
 
 /// Scale and shift of each channel of each set so that x * scale + shift = (x - mean) / sqrt(m2 / count +
 /// epsilon) * weight + bias.

@@ -35,6 +35,12 @@ int64_t partial_moments(const Box& region, int64_t channels, int64_t groups) {
          slices_of_group(channels, groups) * groups;
 }
 
+int64_t moment_counters(const Box& region, int64_t channels, int64_t groups, bool by_frame) {
+  const int64_t frames = length(region.t), sets = by_frame ? frames : 1;
+  const int64_t of_set = partial_moments(region, channels, groups) / std::max<int64_t>(1, sets) / groups;
+  return sets * groups * ((of_set + kMomentStretch - 1) / kMomentStretch + 1);
+}
+
 int64_t key_value_partials(const Box& region) {
   constexpr int64_t kLeastPositions = 256, kMost = 32;
   return segment_count(length(region.t) * length(region.y) * length(region.x), kLeastPositions, kMost);

@@ -14,5 +14,7 @@ constexpr int64_t kSliceChannels = 128;
 /// number is the same on all GPUs, so the rounding is too.
 constexpr int64_t kMomentBlocks = 1584;
 int64_t slices_of_group(int64_t channels, int64_t groups);
+/// Partial moments of a group that one thread block merges.
+constexpr int64_t kMomentStretch = 64;
 
 }  // namespace headroom::gpu

@@ -77,6 +77,13 @@ __device__ __forceinline__ void raise_flag(uint32_t* flag) {
   *static_cast<volatile uint32_t*>(flag) = 1;
 }
 
+__device__ __forceinline__ uint32_t arrive(uint32_t* counter) {
+  __threadfence();
+  const uint32_t before = atomicAdd(counter, 1);
+  __threadfence();
+  return before;
+}
+
 __device__ __forceinline__ float float_of(uint32_t bits) {
   return __uint_as_float(bits);
 }

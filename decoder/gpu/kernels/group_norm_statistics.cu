@@ -58,11 +58,12 @@ struct Walk {
 };
 
 /// The channels of a block of threads, and its pixels.
-struct Slice {
+struct alignas(16) Slice {
   int32_t first_group = 0, groups = 0;
   int32_t of_group = 0;  ///< which slice of the group
   int32_t first_channel = 0, channels = 0;
   int32_t pixels = 0;
+  uint32_t last = 0;  ///< see is_last()
 
   __device__ Slice(const AddMoments& call, const Shares& shares, int64_t begin) {
     const auto slice = static_cast<int32_t>(blockIdx.y);
@@ -79,22 +80,89 @@ struct Slice {
   }
 };
 
-/// Computes the moments of a slice's groups over one segment. Values are summed relative to one pixel of the
+/// Merges a list of moments in its order. `lanes` neighbouring threads do this for one group, and the first
+/// of them gets the result. All threads of the block call it.
+__device__ Moments merged_list(const Moments* list, int64_t stride, int32_t count, uint32_t lanes,
+                               Moments* shared) {
+  const uint32_t lane = threadIdx.x % lanes;
+  const int32_t share = (count + static_cast<int32_t>(lanes) - 1) / static_cast<int32_t>(lanes);
+  const int32_t first = share * static_cast<int32_t>(lane);
+  Moments own;
+  for (int32_t i = first; i < min(first + share, count); ++i) own = merged(own, list[i * stride]);
+  for (uint32_t distance = 1; distance < lanes; distance *= 2) {
+    shared[threadIdx.x] = own;
+    __syncthreads();
+    if (lane % (2 * distance) == 0) own = merged(own, shared[threadIdx.x + distance]);
+    __syncthreads();
+  }
+  return own;
+}
+
+/// Returns true in the last of `count` thread blocks that call it with this counter, and resets the counter.
+/// This block then sees what the others have written.
+__device__ bool is_last(uint32_t* counter, int32_t count, uint32_t* shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *shared = arrive(counter) + 1 == static_cast<uint32_t>(count) ? 1 : 0;
+    if (*shared != 0) *counter = 0;
+  }
+  __syncthreads();
+  return *shared != 0;
+}
+
+/// Merges the partial moments of a slice's groups into the state. They are a list in the order of segments.
+/// The last block of each stretch of the list merges the stretch. The last of these blocks merges the
+/// results. So the order of additions does not depend on the order of the blocks.
+__device__ void merge_segments(const AddMoments& call, int32_t slices_of_group, const Slice& slice,
+                               Moments* shared, uint32_t* shared_word) {
+  const int64_t frame_moments = int64_t{gridDim.x} * slices_of_group;
+  const int64_t set = call.by_frame ? blockIdx.z : 0, earlier = call.by_frame ? 0 : blockIdx.z;
+  const auto count = static_cast<int32_t>(call.by_frame ? frame_moments : frame_moments * gridDim.z);
+  const auto number =
+      static_cast<int32_t>(earlier * frame_moments + int64_t{blockIdx.x} * slices_of_group) + slice.of_group;
+  constexpr auto kStretch = static_cast<int32_t>(kMomentStretch);
+  const int32_t stretches = (count + kStretch - 1) / kStretch, own = number / kStretch;
+  uint32_t* counters = call.counters + (set * call.groups + slice.first_group) * (stretches + 1);
+
+  uint32_t lanes = 1;
+  while (lanes * 2 * static_cast<uint32_t>(slice.groups) <= blockDim.x) lanes *= 2;
+  const auto group = static_cast<int32_t>(threadIdx.x / lanes);
+  const bool stores = group < slice.groups && threadIdx.x % lanes == 0;
+  Moments* list =
+      call.partial + set * frame_moments * call.groups + slice.first_group + min(group, slice.groups - 1);
+  const int64_t stride = call.groups;
+
+  const int32_t in_stretch = min(kStretch, count - own * kStretch);
+  if (!is_last(counters + own, in_stretch, shared_word)) return;
+  Moments* stretch = list + own * kStretch * stride;
+  Moments moments = merged_list(stretch, stride, in_stretch, lanes, shared);
+  if (stretches > 1) {
+    if (stores) *stretch = moments;
+    if (!is_last(counters + stretches, stretches, shared_word)) return;
+    moments = merged_list(list, kStretch * stride, stretches, lanes, shared);
+  }
+  if (!stores) return;
+  const int64_t state_set = call.by_frame ? call.region.t.begin + set : 0;
+  Moments& state = call.state[state_set * call.groups + slice.first_group + group];
+  state = merged(state, moments);
+}
+
+/// Adds the moments of a slice's groups over one segment. Values are summed relative to one pixel of the
 /// segment. So a mean that is large compared to the deviation causes no cancellation.
 template <class Access>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
-    sum_segments(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
+    add_segments(const __grid_constant__ AddMoments call, const __grid_constant__ Shares shares) {
   constexpr int V = Access::kValues;
   const View& view = call.source;
   const uint32_t pixel_threads = blockDim.x / shares.channel_threads;
   const uint32_t slots = shares.channel_threads * V;
 
-  // Shared memory: sums and sums of squares of each thread's channels, then of the slice's channels; the
-  // reference values; and the slice itself, to keep registers for loads in flight.
-  auto* own_sums = shared_memory<double>();
+  // Shared memory: the slice itself, to keep registers for loads in flight; sums and sums of squares of each
+  // thread's channels, then of the slice's channels; and the reference values.
+  auto* kept = shared_memory<Slice>();
+  auto* own_sums = reinterpret_cast<double*>(kept + 1);
   double* sums = own_sums + 2 * V * kThreads;
   auto* shifts = reinterpret_cast<float*>(sums + 2 * slots);
-  auto* kept = reinterpret_cast<Slice*>(shifts + slots);
   const int64_t begin = int64_t{blockIdx.x} * shares.segment;
   {
     const Slice slice(call, shares, begin);
@@ -184,26 +252,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     call.partial[(segment * shares.slices_of_group + slice.of_group) * call.groups + slice.first_group +
                  group] = {double(slice.pixels) * count, mean, m2};
   }
-}
-
-/// Merges partial moments pairwise, then with the state. One thread block per group and set.
-__global__ void __launch_bounds__(kThreads)
-    merge_segments(const __grid_constant__ AddMoments call, int64_t segments) {
-  auto* moments = shared_memory<Moments>();
-  const int64_t share = (segments + kThreads - 1) / kThreads, first = share * threadIdx.x;
-  const Moments* partial = call.partial + int64_t{blockIdx.y} * segments * call.groups + blockIdx.x;
-  Moments own;
-  for (int64_t i = first; i < first + share && i < segments; ++i) own = merged(own, partial[i * call.groups]);
-  moments[threadIdx.x] = own;
-  for (uint32_t distance = 1; distance < kThreads; distance *= 2) {
-    __syncthreads();
-    if (threadIdx.x % (2 * distance) == 0)
-      moments[threadIdx.x] = merged(moments[threadIdx.x], moments[threadIdx.x + distance]);
-  }
-  if (threadIdx.x != 0) return;
-  const int64_t set = call.by_frame ? call.region.t.begin + static_cast<int32_t>(blockIdx.y) : 0;
-  Moments& state = call.state[set * call.groups + blockIdx.x];
-  state = merged(state, moments[0]);
+  merge_segments(call, shares.slices_of_group, slice, reinterpret_cast<Moments*>(kept + 1), &kept->last);
 }
 
 __global__ void __launch_bounds__(kThreads) make_scales(const __grid_constant__ Affine call) {
@@ -244,22 +293,16 @@ void start(const AddMoments& call, StreamHandle stream) {
     shares.channel_threads = static_cast<uint32_t>((slice_channels + V - 1) / V);
     const uint32_t threads = kThreads / shares.channel_threads * shares.channel_threads;
     const size_t slots = shares.channel_threads * V;
-    launch({.kernel = "sum moments",
+    launch({.kernel = "add moments",
             .grid = dim3(static_cast<uint32_t>((shares.pixels + shares.segment - 1) / shares.segment),
                          static_cast<uint32_t>(slices), static_cast<uint32_t>(frames)),
             .block = dim3(threads),
-            .shared_bytes =
-                (2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float) + sizeof(Slice),
+            .shared_bytes = sizeof(Slice) +
+                            std::max((2 * V * kThreads + 2 * slots) * sizeof(double) + slots * sizeof(float),
+                                     threads * sizeof(Moments)),
             .stream = stream},
-           sum_segments<Access>, call, shares);
+           add_segments<Access>, call, shares);
   });
-  const int64_t used = (shares.pixels + shares.segment - 1) / shares.segment * shares.slices_of_group;
-  launch({.kernel = "merge moments",
-          .grid = dim3(static_cast<uint32_t>(call.groups), call.by_frame ? static_cast<uint32_t>(frames) : 1),
-          .block = dim3(kThreads),
-          .shared_bytes = kThreads * sizeof(Moments),
-          .stream = stream},
-         merge_segments, call, call.by_frame ? used : used * frames);
 }
 
 void start(const Affine& call, StreamHandle stream) {

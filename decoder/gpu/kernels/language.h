@@ -16,6 +16,8 @@
 //   in_global()          asserts that a pointer is not into shared memory, if the compiler cannot infer it;
 //   float_of(), bits_of()   fp32 and its bits;
 //   raise_flag()         sets a word to 1; several threads may set it;
+//   arrive()             adds 1 to a counter and returns its old value. The caller then sees what threads of
+//                        all blocks wrote before they arrived;
 //   expf, erff, sqrtf … of <cmath>, min and max of int32_t;
 //   reciprocal()         within a unit in the last place; zero if the result is subnormal;
 //   power_of_2()         within two units in the last place;

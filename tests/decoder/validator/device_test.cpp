@@ -18,7 +18,7 @@ using testing::small_plan_below;
 /// Parameters of small_graph(3) in bf16, as tests/decoder/schedule/gpu_layout_test.cpp counts them, and its
 /// statistics.
 constexpr int64_t kWeightBytes = 3840;
-constexpr int64_t kStateBytes = 2 * 512 + 76'032;
+constexpr int64_t kStateBytes = 2 * 512 + 76'032 + 208;
 
 Plan on_cuda(Plan plan) {
   plan.request.device = DeviceKind::cuda;

@@ -29,7 +29,7 @@ TEST_CASE("blocks of threads that make moments are close to whole waves on all c
   CHECK(moment_segments(1024, 1024, 128) == 3 * 4 * 132);
 }
 
-TEST_CASE("partial moments fit the buffer that is planned for them") {
+TEST_CASE("partial moments and counters fit the buffers that are planned for them") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{200}));
   test::Random random(seed);
   const int64_t groups = random.pick<int64_t>({1, 2, 8, 32}),
@@ -44,6 +44,8 @@ TEST_CASE("partial moments fit the buffer that is planned for them") {
   CHECK(partial_moments(region, channels, groups) * bytes <= partial_bytes(graph));
   const Box large{{0, 1}, {0, 8192}, {0, 8192}};
   CHECK(on_boundary(partial_moments(large, channels, groups) * bytes) == partial_bytes(graph));
+  CHECK(moment_counters(region, channels, groups, false) * 4 <= counter_bytes(graph));
+  CHECK(on_boundary(moment_counters(large, channels, groups, true) * 4) == counter_bytes(graph));
 }
 
 }  // namespace

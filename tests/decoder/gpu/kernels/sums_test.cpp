@@ -1,8 +1,13 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <optional>
 
 #include "decoder/gpu/kernels/kernels.h"
 #include "tests/decoder/gpu/kernels/map.h"
+#ifndef HEADROOM_KERNELS_ON_GPU
+#include "tests/emulated_gpu/emulator.h"
+#endif
 #include "tests/support/sanitized.h"
 
 // Sums over whole regions: moments, affine, linear attention.
@@ -60,13 +65,17 @@ void add_region(const View& view, const Box& region, int32_t groups, bool by_fra
                 std::vector<Moments>& state) {
   std::vector<Moments> partial(static_cast<size_t>(partial_moments(region, view.channels, groups)),
                                {NAN, NAN, NAN});
+  std::vector<uint32_t> counters(
+      static_cast<size_t>(moment_counters(region, view.channels, groups, by_frame)));
   start(AddMoments{.source = view,
                    .region = region,
                    .groups = groups,
                    .by_frame = by_frame,
                    .partial = partial.data(),
+                   .counters = counters.data(),
                    .state = state.data()},
         nullptr);
+  REQUIRE(std::all_of(counters.begin(), counters.end(), [](uint32_t counter) { return counter == 0; }));
 }
 
 TEST_CASE("moments of groups of channels") {
@@ -143,6 +152,34 @@ TEST_CASE("moments are the same in every run") {
     }
   }
 }
+
+#ifndef HEADROOM_KERNELS_ON_GPU
+struct BlockOrder {
+  explicit BlockOrder(uint64_t seed) { emulated::device.block_order = seed; }
+  ~BlockOrder() { emulated::device = {}; }
+};
+
+TEST_CASE("moments do not depend on the order in which blocks run") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{20}, headroom::test::kSeedStep));
+  CAPTURE(seed);
+  Random random(seed);
+  // Up to 130 segments of a frame: three stretches, of which blocks merge each and then the three.
+  const auto [channels, groups] = random.pick<Groups>({{128, 32}, {64, 32}, {15, 3}, {272, 1}});
+  const Box box{{0, 2}, {0, 100}, {0, static_cast<int32_t>(random.integer(90, 166))}};
+  const bool by_frame = random.chance(0.5);
+  CAPTURE(channels, groups, by_frame);
+  Map map(random, box, channels, Dtype::bf16);
+  const auto count = static_cast<size_t>((by_frame ? 2 : 1) * groups);
+  std::vector<Moments> in_order(count);
+  add_region(map.view(), box, groups, by_frame, in_order);
+  for (uint64_t order = 1; order <= 3; ++order) {
+    const BlockOrder drawn(3 * seed + order);
+    std::vector<Moments> found(count);
+    add_region(map.view(), box, groups, by_frame, found);
+    CHECK(std::memcmp(found.data(), in_order.data(), count * sizeof(Moments)) == 0);
+  }
+}
+#endif
 
 TEST_CASE("a NaN or an infinity that goes in shows in the moments of its group") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{30}, headroom::test::kSeedStep));
