@@ -42,10 +42,10 @@ class Engine : public ConvolutionEngine {
     ++runs_[{plan->engine, plan->compiles}];
   }
 
-  void interleave(const Interleave& call) override {
+  void run(const Call& call) override {
     cudaStream_t stream = nullptr;
     check(cudnnGetStream(handle_, &stream), "cudnnGetStream");
-    gpu::start(call, stream);
+    gpu::run(call, stream);
   }
 
  private:

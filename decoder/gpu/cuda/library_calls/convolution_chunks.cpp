@@ -100,12 +100,58 @@ int32_t frames_before(const ConvolutionShape& shape) {
   return shape.frames - 1 - shape.frames_ahead;
 }
 
+/// The first input frame that a kernel reads as it is.
+int32_t first_read_frame(const ConvolutionShape& shape) {
+  return shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 1 : 0;
+}
+
 /// Frames whose taps all read frames inside the input. The others need padding along time.
 Span regular_frames(const ConvolutionShape& shape, const Span& frames, int32_t input_end) {
-  const int32_t first =
-      frames_before(shape) + (shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 1 : 0);
+  const int32_t first = frames_before(shape) + first_read_frame(shape);
   const int32_t begin = std::min(std::max(first, frames.begin), frames.end);
   return {begin, std::max(begin, std::min(frames.end, input_end - shape.frames_ahead))};
+}
+
+/// Kernels as a view: one row for each output, over all phases, and one column for each kernel frame.
+View kernel_view(const ConvolutionShape& shape, Dtype dtype, const void* kernel, const Span& frames) {
+  View view;
+  view.base = static_cast<std::byte*>(const_cast<void*>(kernel));  // a view has no constant base
+  view.region = {{0, 1}, {0, shape.outputs * (shape.upsamples ? 4 : 1)}, frames};
+  view.channels = shape.inputs * (shape.upsamples ? 4 : shape.rows * shape.columns);
+  view.block_rows = view.region.y.end;
+  view.dtype = dtype;
+  return view;
+}
+
+/// The convolution of frame `t`, whose first taps read zeros, by a kernel without these taps. `copy` puts
+/// this kernel in the workspace. Empty if no tap is left, the workspace is too small, or the frame needs
+/// other padding.
+struct Shortened {
+  Convolve call;
+  Copy copy;
+};
+std::optional<Shortened> without_zero_taps(const Convolve& call, int32_t t) {
+  const ConvolutionShape& shape = call.shape;
+  const int32_t zero_taps = frames_before(shape) + first_read_frame(shape) - t;
+  if (shape.before_first == BeforeFirst::first_frame || zero_taps >= shape.frames ||
+      t + shape.frames_ahead >= call.input.region.t.end)
+    return std::nullopt;
+  Shortened result{call, {}};
+  Convolve& part = result.call;
+  part.region.t = {t, t + 1};
+  part.shape.frames -= zero_taps;
+  part.shape.before_first = BeforeFirst::zeros;
+  part.kernel = call.workspace;
+  const Span kept{zero_taps, shape.frames};
+  result.copy = {kernel_view(shape, call.input.dtype, call.kernel, {0, shape.frames}),
+                 kernel_view(part.shape, call.input.dtype, part.kernel, kept),
+                 {}};
+  result.copy.region = result.copy.target.region;
+  const int64_t bytes = round_up(frame_elements(result.copy.target) * bytes_per_element(call.input.dtype));
+  if (call.workspace_bytes < bytes) return std::nullopt;
+  part.workspace = static_cast<std::byte*>(call.workspace) + bytes;
+  part.workspace_bytes -= bytes;
+  return result;
 }
 
 class Chunks {
@@ -119,7 +165,7 @@ class Chunks {
          (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype || would_round_twice(call_))))
       return {call_.region};
     const Span regular = regular_frames(call_.shape, call_.region.t, call_.input.region.t.end);
-    leave({{call_.region.t.begin, regular.begin}, call_.region.y, call_.region.x});
+    for (int32_t t = call_.region.t.begin; t < regular.begin; ++t) early_frame(t);
     leave({{regular.end, call_.region.t.end}, call_.region.y, call_.region.x});
     if (call_.shape.upsamples) {
       for (int32_t t = regular.begin; t < regular.end; ++t) upsampled_frame(t);
@@ -135,6 +181,13 @@ class Chunks {
  private:
   void leave(const Box& box) {
     if (!empty(box)) left_.push_back(box);
+  }
+
+  void early_frame(int32_t t) {
+    const std::optional<Shortened> shortened = without_zero_taps(call_, t);
+    if (!shortened) return leave({{t, t + 1}, call_.region.y, call_.region.x});
+    engine_.run(shortened->copy);
+    for (const Box& left : Chunks(shortened->call, engine_).run()) leave(left);
   }
 
   Box window_of(const Box& outputs) const {
@@ -321,7 +374,7 @@ class Chunks {
     call.target.region.y = moved(call_.target.region.y);
     call.target.region.x = moved(call_.target.region.x);
     call.region = {outputs.t, moved(outputs.y), moved(outputs.x)};
-    engine_.interleave(call);
+    engine_.run(call);
   }
 
   const Convolve& call_;

@@ -58,7 +58,8 @@ class ConvolutionEngine {
   virtual Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) = 0;
   /// Starts a chunk that fits.
   virtual void convolve(const ConvolutionChunk& chunk) = 0;
-  virtual void interleave(const Interleave& call) = 0;
+  /// Starts one of our own kernels in order with the chunks: Copy or Interleave.
+  virtual void run(const Call& call) = 0;
 };
 
 /// A call rewritten so that a library can add its residual.
@@ -75,7 +76,8 @@ AskedToAdd as_asked(const Convolve& call);
 
 /// Runs the parts of a convolution that the library supports, and returns the boxes that it left out. Splits
 /// tensors of 2^31 elements or more into chunks of rows. Also splits smaller tensors if only their chunks are
-/// a good fit.
+/// a good fit. Frames whose kernel reads zeros before the first frame run with a shorter kernel, without
+/// those taps. The workspace holds a copy of it.
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu

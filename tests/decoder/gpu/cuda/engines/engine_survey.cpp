@@ -48,7 +48,7 @@ class AskedCard final : public gpu::ConvolutionEngine {
     if (!seen_.emplace(chunk.problem, plan.engine).second) return;
     if (plans_.fit(chunk.problem, chunk.workspace_bytes) != Fit::good) ++found_.poor;
   }
-  void interleave(const gpu::Interleave&) override {}
+  void run(const gpu::Call&) override {}
 
  private:
   using Box = gpu::Box;
