@@ -257,16 +257,27 @@ class Chunks {
     return engine_.fit(chunk->problem, chunk->workspace_bytes);
   }
 
-  /// Rows of the largest chunks that are a good fit, or else of the largest that fit; 0 if nothing fits.
-  template <typename ChunkOfRows>
-  int32_t rows_at_once(int32_t rows, const ChunkOfRows& chunk_of_rows) const {
-    int32_t largest = 0;
-    for (int32_t count = rows; count > 0; count = count > kFewestRows ? (count + 1) / 2 : 0) {
-      const ConvolutionEngine::Fit found = fit(chunk_of_rows(count));
-      if (found == ConvolutionEngine::Fit::good) return count;
-      if (found == ConvolutionEngine::Fit::poor) largest = std::max(largest, count);
+  struct Part {
+    int32_t frames = 0, rows = 0;
+  };
+  /// Frames and rows of the largest chunks that are a good fit, or else of the largest that fit; none if
+  /// nothing fits. Frames are divided before rows: libraries copy some rows of several frames, because other
+  /// rows lie between them.
+  template <typename ChunkOf>
+  Part at_once(Part part, const ChunkOf& chunk_of) const {
+    Part largest;
+    for (;;) {
+      const ConvolutionEngine::Fit found = fit(chunk_of(part));
+      if (found == ConvolutionEngine::Fit::good) return part;
+      if (found == ConvolutionEngine::Fit::poor && largest.frames == 0) largest = part;
+      if (part.frames > 1) {
+        part.frames = (part.frames + 1) / 2;
+      } else if (part.rows > kFewestRows) {
+        part.rows = (part.rows + 1) / 2;
+      } else {
+        return largest;
+      }
     }
-    return largest;
   }
 
   /// Convolves runs of rows that are contiguous in the target and in the residual.
@@ -274,26 +285,30 @@ class Chunks {
     for (int32_t y = outputs.y.begin; y < outputs.y.end;) {
       int32_t end = std::min(outputs.y.end, end_of_rows(call_.target, y));
       if (call_.adds()) end = std::min(end, end_of_rows(call_.residual, y));
-      if (!empty(outputs)) chunks_of_rows({outputs.t, {y, end}, outputs.x});
+      if (!empty(outputs)) chunks_of({outputs.t, {y, end}, outputs.x});
       y = end;
     }
   }
 
-  void chunks_of_rows(const Box& outputs) {
-    const auto rows_from = [&](int32_t begin, int32_t count) {
-      return Box{outputs.t, {begin, std::min(begin + count, outputs.y.end)}, outputs.x};
+  void chunks_of(const Box& outputs) {
+    const auto box_from = [&](int32_t t, int32_t y, const Part& part) {
+      return Box{{t, std::min(t + part.frames, outputs.t.end)},
+                 {y, std::min(y + part.rows, outputs.y.end)},
+                 outputs.x};
     };
-    const int32_t rows = rows_at_once(
-        length(outputs.y), [&](int32_t count) { return chunk_of(rows_from(outputs.y.begin, count)); });
-    if (rows == 0) return leave(outputs);
-    for (int32_t y = outputs.y.begin; y < outputs.y.end; y += rows) {
-      const std::optional<ConvolutionChunk> next = chunk_of(rows_from(y, rows));
-      if (fit(next) == ConvolutionEngine::Fit::none) {
-        leave(rows_from(y, rows));
-      } else {
-        engine_.convolve(*next);
-      }
+    const Part part = at_once({length(outputs.t), length(outputs.y)}, [&](const Part& tried) {
+      return chunk_of(box_from(outputs.t.begin, outputs.y.begin, tried));
+    });
+    if (part.frames == 0) return leave(outputs);
+    for (int32_t t = outputs.t.begin; t < outputs.t.end; t += part.frames) {
+      for (int32_t y = outputs.y.begin; y < outputs.y.end; y += part.rows) convolve(box_from(t, y, part));
     }
+  }
+
+  void convolve(const Box& outputs) {
+    const std::optional<ConvolutionChunk> next = chunk_of(outputs);
+    if (fit(next) == ConvolutionEngine::Fit::none) return leave(outputs);
+    engine_.convolve(*next);
   }
 
   // Convolution over 2× upsampling. Along an axis, the even output 2i reads the inputs i - 1 and i. The odd
@@ -343,12 +358,12 @@ class Chunks {
 
   void upsampled_frame(int32_t t) {
     const Pairs rows = pairs_of(call_.region.y), columns = pairs_of(call_.region.x);
-    const int32_t at_once = rows_at_once(rows.count, [&](int32_t count) {
-      return chunk_of_phase(t, {rows.begin, count}, columns, 1, 1);
+    const Part part = at_once({1, rows.count}, [&](const Part& tried) {
+      return chunk_of_phase(t, {rows.begin, tried.rows}, columns, 1, 1);
     });
-    if (at_once == 0) return leave({{t, t + 1}, call_.region.y, call_.region.x});
-    for (int32_t done = 0; done < rows.count; done += at_once)
-      upsampled_slice(t, {rows.begin + 2 * done, std::min(at_once, rows.count - done)}, columns);
+    if (part.frames == 0) return leave({{t, t + 1}, call_.region.y, call_.region.x});
+    for (int32_t done = 0; done < rows.count; done += part.rows)
+      upsampled_slice(t, {rows.begin + 2 * done, std::min(part.rows, rows.count - done)}, columns);
   }
 
   void upsampled_slice(int32_t t, const Pairs& rows, const Pairs& columns) {

@@ -75,9 +75,9 @@ struct AskedToAdd {
 AskedToAdd as_asked(const Convolve& call);
 
 /// Runs the parts of a convolution that the library supports, and returns the boxes that it left out. Splits
-/// tensors of 2^31 elements or more into chunks of rows. Also splits smaller tensors if only their chunks are
-/// a good fit. Frames whose kernel reads zeros before the first frame run with a shorter kernel, without
-/// those taps. The workspace holds a copy of it.
+/// tensors of 2^31 elements or more into chunks of frames, and frames into chunks of rows. Also splits
+/// smaller tensors if only their chunks are a good fit. Frames whose kernel reads zeros before the first
+/// frame run with a shorter kernel, without those taps. The workspace holds a copy of it.
 std::vector<Box> convolve_in_chunks(const Convolve& call, ConvolutionEngine& engine);
 
 }  // namespace headroom::gpu

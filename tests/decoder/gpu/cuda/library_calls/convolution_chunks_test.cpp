@@ -24,10 +24,11 @@ class PlainEngine : public ConvolutionEngine {
  public:
   int64_t wanted_bytes_for_row = 0;  ///< of workspace, for a good fit
   int64_t most_rows = 1 << 20;       ///< more fit nowhere
+  int64_t most_frames = 1 << 20;     ///< more fit nowhere
   int chunks = 0;
 
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
-    if (problem.rows > most_rows) return Fit::none;
+    if (problem.rows > most_rows || problem.frames > most_frames) return Fit::none;
     return problem.rows * wanted_bytes_for_row <= workspace_bytes ? Fit::good : Fit::poor;
   }
 
@@ -35,6 +36,7 @@ class PlainEngine : public ConvolutionEngine {
     ++chunks;
     const ConvolutionProblem& p = chunk.problem;
     REQUIRE(p.rows <= most_rows);
+    REQUIRE(p.frames <= most_frames);
     const auto* input = reinterpret_cast<const float*>(chunk.input);
     const auto* kernel = reinterpret_cast<const float*>(chunk.kernel);
     const auto* bias = static_cast<const float*>(chunk.bias);
@@ -126,6 +128,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   PlainEngine engine;
   engine.wanted_bytes_for_row = random.pick<int64_t>({0, 0, 100, 1 << 20});
   engine.most_rows = random.pick<int64_t>({1 << 20, 1 << 20, 13, 2});
+  engine.most_frames = random.pick<int64_t>({1 << 20, 1 << 20, 2, 1});
   std::vector<float> workspace(static_cast<size_t>(random.pick<int64_t>({0, 300, 1 << 16})));
   const std::vector<std::byte> kernel = convolution.kernel(), bias = convolution.bias();
   Convolve call;
@@ -246,13 +249,17 @@ TEST_CASE("tensors of 2^31 elements are cut into chunks of rows") {
 }
 
 /// Wants 16 bytes of workspace for every output position, as cuDNN does where there are three outputs: it
-/// pads them to eight. With less it has slower ways.
+/// pads them to eight. It wants a copy of the input too if frames of it have gaps between them. With less it
+/// has slower ways.
 class PaddingEngine : public ConvolutionEngine {
  public:
   int64_t chunks = 0, positions = 0;
 
   static int64_t wanted_bytes(const ConvolutionProblem& problem) {
-    return 16 * problem.frames * problem.rows * problem.columns;
+    const int64_t frame = problem.input_rows() * problem.input_row;
+    const bool gaps = problem.input_frames() > 1 && problem.input_frame != frame;
+    return 16 * problem.frames * problem.rows * problem.columns +
+           (gaps ? problem.input_frames() * frame * bytes_per_element(problem.dtype) : 0);
   }
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
     return wanted_bytes(problem) <= workspace_bytes ? Fit::good : Fit::poor;
@@ -265,21 +272,26 @@ class PaddingEngine : public ConvolutionEngine {
   void run(const Call&) override {}
 };
 
-TEST_CASE("a convolution to three channels is cut into chunks of rows that its workspace is enough for") {
+TEST_CASE("a convolution to three channels is cut into chunks that its workspace is enough for") {
   const Dtype dtype = GENERATE(Dtype::bf16, Dtype::fp32);
-  const auto [frames, rows, columns, chunks] =
-      GENERATE(table<int32_t, int32_t, int32_t, int64_t>({{1, 16, 16, 1},
-                                                          {1, 1024, 1024, 1},
-                                                          {1, 1448, 1448, 1},
-                                                          {1, 1500, 1500, 2},
-                                                          {1, 2048, 2048, 2},
-                                                          {1, 4096, 4096, 8},
-                                                          {1, 8192, 8192, 32},
-                                                          {1, 64, 100'000, 4},
-                                                          {17, 480, 832, 4}}));
-  CAPTURE(frames, rows, columns, name_of(dtype));
+  // Frames, rows, columns, frames of the kernel, and chunks. A chunk of a clip has whole frames.
+  const auto [frames, rows, columns, taps, chunks] =
+      GENERATE(table<int32_t, int32_t, int32_t, int32_t, int64_t>({{1, 16, 16, 1, 1},
+                                                                   {1, 1024, 1024, 1, 1},
+                                                                   {1, 1448, 1448, 1, 1},
+                                                                   {1, 1500, 1500, 1, 2},
+                                                                   {1, 2048, 2048, 1, 2},
+                                                                   {1, 4096, 4096, 1, 8},
+                                                                   {1, 8192, 8192, 1, 32},
+                                                                   {1, 64, 100'000, 1, 4},
+                                                                   {17, 480, 832, 1, 4},
+                                                                   {17, 480, 832, 3, 4}}));
+  CAPTURE(frames, rows, columns, taps, name_of(dtype));
   Convolve call = unread_call({{0, frames}, {0, rows}, {0, columns}}, 128, 3, 3, dtype);
-  const KernelShape kernel{.inputs = 128, .outputs = 3, .rows = 3, .columns = 3};
+  call.shape.frames = taps;
+  call.region.t = call.target.region.t = {taps - 1, taps - 1 + frames};
+  call.input.region.t = {0, taps - 1 + frames};
+  const KernelShape kernel{.inputs = 128, .outputs = 3, .rows = 3, .columns = 3, .frames = taps};
   call.workspace_bytes = convolution_workspace_bytes(kernel, {frames, rows, columns}, dtype);
   PaddingEngine engine;
   CHECK(convolve_in_chunks(call, engine).empty());
