@@ -56,10 +56,10 @@ class AskedCard final : public gpu::ConvolutionEngine {
   void note_left(const gpu::ConvolutionShape& shape, const Box& box) {
     const bool starts = shape.before_first == BeforeFirst::zeros_instead_of_first_frame;
     const bool one_tap = shape.frames == 1 && shape.rows == 1 && shape.columns == 1;
-    const LeftFor why = shape.groups != 1                                  ? LeftFor::groups
-                        : one_tap                                          ? LeftFor::one_tap_in_place
-                        : box.t.end <= shape.frames - 1 + (starts ? 1 : 0) ? LeftFor::first_frames
-                                                                           : LeftFor::something_else;
+    const LeftFor why = shape.groups != 1               ? LeftFor::groups
+                        : one_tap                       ? LeftFor::one_tap_in_place
+                        : box.t.end <= (starts ? 1 : 0) ? LeftFor::frame_of_zeros
+                                                        : LeftFor::something_else;
     const Left left{why, shape.inputs, shape.outputs, shape.groups, shape.frames, shape.rows, shape.columns};
     if (left_.insert(left).second) ++found_.left[why];
   }

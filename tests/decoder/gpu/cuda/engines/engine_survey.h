@@ -31,7 +31,7 @@ struct EngineUse {
 };
 
 /// Why a convolution is left to kernels of our own.
-enum class LeftFor { groups, first_frames, one_tap_in_place, something_else };
+enum class LeftFor { groups, frame_of_zeros, one_tap_in_place, something_else };
 
 /// The cuDNN engines that decodes use on one card.
 struct EnginesOfCard {
