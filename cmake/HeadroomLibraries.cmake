@@ -85,7 +85,7 @@ set(HEADROOM_MAY_LINK_PNG::PNG "^decoder_pictures$")
 set(HEADROOM_MAY_LINK_ZLIB::ZLIB "^decoder_files$")
 set(HEADROOM_MAY_LINK_headroom::libtorch_cuda "^decoder_torch$")
 set(HEADROOM_MAY_LINK_headroom::decoder_torch "^decoder_gpu_modules$")
-set(HEADROOM_MAY_LINK_headroom::cuda_libraries "^decoder_gpu_cuda$")
+set(HEADROOM_MAY_LINK_headroom::cuda_libraries "^decoder_(gpu_cuda|torch)$")
 set(HEADROOM_MAY_LINK_headroom::qcustomplot "^gui_views$")
 
 function(headroom_check_link name target)

@@ -2,8 +2,10 @@
 
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -20,9 +22,9 @@ namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
-/// Only device 0 is used, and its primary context exists: CudaGpu made streams in it.
+std::atomic<c10::DeviceIndex> device_with_context = 0;
 bool has_primary_context(c10::DeviceIndex device) {
-  return device == 0;
+  return device == device_with_context;
 }
 
 constexpr int64_t kAlignment = kLibtorchReservation.page_bytes;
@@ -49,8 +51,19 @@ void drop_pool(c10::DeviceIndex device) {
   allocator::emptyCache(kPool);
 }
 
+struct MemoryInfo {
+  size_t free = 0, total = 0;
+};
+/// Of the current device. LibTorch's own query ends the process if it cannot restore the device.
+MemoryInfo memory_info() {
+  MemoryInfo info;
+  const cudaError_t status = cudaMemGetInfo(&info.free, &info.total);
+  if (status != cudaSuccess) throw DeviceError(std::string("cudaMemGetInfo: ") + cudaGetErrorString(status));
+  return info;
+}
+
 [[noreturn]] void refuse(int64_t bytes) {
-  const auto [free, total] = allocator::get()->getMemoryInfo(c10::cuda::current_device());
+  const auto [free, total] = memory_info();
   throw LimitExceeded("the GPU has " + std::to_string(free) + " bytes free of " + std::to_string(total) +
                       ", asked for " + std::to_string(bytes));
 }
@@ -79,7 +92,8 @@ bool is_aligned(const void* memory) {
 
 }  // namespace
 
-LibtorchMemory::LibtorchMemory() {
+LibtorchMemory::LibtorchMemory(int device) : device_(static_cast<c10::DeviceIndex>(device)) {
+  device_with_context = device_;
   // The allocator asks whether the device has a primary context. libtorch_cuda.so answers that, which
   // programs do not load; without an answer c10 throws.
   c10::cuda::_internal::setHasPrimaryContext(has_primary_context);
@@ -102,35 +116,33 @@ bool LibtorchMemory::watch(AllocatorWatch watch) {
 }
 
 std::byte* LibtorchMemory::reserve(int64_t bytes) {
-  const c10::DeviceIndex device = c10::cuda::current_device();
   allocator::init(c10::cuda::device_count());
   const int64_t rounded = reservation_sizes().taken_bytes(bytes);
-  memory_ = allocate(device, rounded);
+  memory_ = allocate(device_, rounded);
   auto* begin = static_cast<std::byte*>(memory_);
   if (!is_aligned(memory_)) {
     // Not seen with any driver, but drivers do not promise this alignment.
-    deallocate(device, memory_);
+    deallocate(device_, memory_);
     memory_ = nullptr;
-    memory_ = allocate(device, rounded + kAlignment);
+    memory_ = allocate(device_, rounded + kAlignment);
     begin = static_cast<std::byte*>(memory_);
     begin +=
         (kAlignment - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_) % kAlignment)) % kAlignment;
   }
-  const size_t total = allocator::get()->getMemoryInfo(device).second;
+  const size_t total = memory_info().total;
   const auto all = static_cast<size_t>(c10::CachingDeviceAllocator::StatType::AGGREGATE);
-  const auto held = allocator::getDeviceStats(device).reserved_bytes[all].current;
-  fraction_before_ = allocator::getMemoryFraction(device);
+  const auto held = allocator::getDeviceStats(device_).reserved_bytes[all].current;
+  fraction_before_ = allocator::getMemoryFraction(device_);
   allocator::setMemoryFraction(
-      std::min(fraction_before_, static_cast<double>(held) / static_cast<double>(total)), device);
+      std::min(fraction_before_, static_cast<double>(held) / static_cast<double>(total)), device_);
   return begin;
 }
 
 void LibtorchMemory::release() noexcept {
   if (memory_ == nullptr) return;
   try {
-    const c10::DeviceIndex device = c10::cuda::current_device();
-    allocator::setMemoryFraction(fraction_before_, device);
-    deallocate(device, memory_);
+    allocator::setMemoryFraction(fraction_before_, device_);
+    deallocate(device_, memory_);
   } catch (const std::exception&) {  // keep the process running; the driver frees the block when it ends
   }
   memory_ = nullptr;

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include "decoder/gpu/calls/device_memory.h"
 
 namespace headroom::gpu {
 
-/// One block of the current device's memory, from LibTorch's caching allocator in a memory pool of its own.
+/// One block of a device's memory, from LibTorch's caching allocator in a memory pool of its own.
 /// So LibTorch in the same process counts the block and does not reuse it. While the block is held, the
 /// allocator cannot reserve more device memory.
 class LibtorchMemory final : public DeviceMemory {
  public:
-  LibtorchMemory();
+  /// `device` is CUDA's number. It is the process's only one with a context, and current in all calls.
+  explicit LibtorchMemory(int device);
   ~LibtorchMemory() override;
   LibtorchMemory(const LibtorchMemory&) = delete;
   LibtorchMemory& operator=(const LibtorchMemory&) = delete;
@@ -21,6 +24,7 @@ class LibtorchMemory final : public DeviceMemory {
   bool watch(AllocatorWatch watch) override;
 
  private:
+  const c10::DeviceIndex device_;
   void* memory_ = nullptr;
   double fraction_before_ = 1;
   bool watching_ = false;

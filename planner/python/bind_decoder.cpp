@@ -224,13 +224,14 @@ void bind_decoder(nb::module_& module) {
       "model"_a, "A Decoder on the CPU.");
   module.def(
       "gpu_decoder",
-      [](std::shared_ptr<Model> model, const std::string& path,
+      [](std::shared_ptr<Model> model, const std::string& path, int device,
          nb::object memory) -> std::unique_ptr<InProcessDecoder> {
-        return std::make_unique<GpuDecoder>(std::move(model), path,
+        return std::make_unique<GpuDecoder>(std::move(model), path, device,
                                             std::make_unique<PythonMemory>(std::move(memory)));
       },
-      "model"_a, "module"_a, "memory"_a,
-      "A Decoder on the first GPU, by the module of this path, in memory of an object with name(), "
+      "model"_a, "module"_a, "device"_a, "memory"_a,
+      "A Decoder on the GPU of CUDA's number `device`, by the module of this path, in memory of an object "
+      "with name(), "
       "reserve(bytes), which returns an address, stream(), which returns a CUDA stream's handle, and "
       "release(). Raises DeviceError.");
   module.def(

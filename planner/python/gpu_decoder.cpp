@@ -12,9 +12,9 @@
 
 namespace headroom::python {
 
-GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module,
+GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module, int device,
                        std::unique_ptr<gpu::DeviceMemory> memory)
-    : model_(std::move(model)), gpu_(gpu::open_gpu_in(module, std::move(memory))) {}
+    : model_(std::move(model)), gpu_(gpu::open_gpu_in(module, device, std::move(memory))) {}
 
 RunStats GpuDecoder::decode(const Call& call) {
   require_valid(call.plan, *model_, "headroom.plan");

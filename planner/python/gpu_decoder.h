@@ -11,12 +11,13 @@
 
 namespace headroom::python {
 
-/// Decodes on the first GPU, in memory that the process lends. The memory is taken when a decode begins and
+/// Decodes on a GPU, in memory that the process lends. The memory is taken when a decode begins and
 /// given back when it ends. Packed weights stay in pinned host memory between decodes.
 class GpuDecoder final : public InProcessDecoder {
  public:
-  /// Opens the GPU with a module (decoder/gpu/modules). Throws DeviceError if there is none.
-  GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module,
+  /// Opens the GPU of CUDA's number `device` with a module (decoder/gpu/modules). Throws DeviceError if there
+  /// is none.
+  GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module, int device,
              std::unique_ptr<gpu::DeviceMemory> memory);
 
   /// Also passes on exceptions of the lent memory.

@@ -57,7 +57,7 @@ Memory memory_of(const void* begin);
 /// Returns false and records a wrong use if the range is invalid. A range that begins in device, pinned or
 /// freed memory must lie in one live allocation.
 bool check_range(const char* user, const void* begin, int64_t bytes);
-/// Like check_range(), but also requires device memory.
+/// Like check_range(), but also requires memory of the current device.
 bool check_device_range(const char* user, const void* begin, int64_t bytes);
 
 // launches.cpp
@@ -66,6 +66,7 @@ struct Launch {
   const char* kernel;
   uint32_t blocks[3], threads[3];
   size_t shared_bytes;
+  const void* stream;
 };
 /// Counts a launch that bypasses CUDA's launch functions, and checks it against the card's limits. Returns
 /// the reason for a failure, or an empty string.
@@ -76,6 +77,8 @@ bool kernels_are_run();
 
 // streams.cpp
 
+/// Device of a stream. The default stream is that of the current device.
+int device_of(const void* stream);
 /// Appends work to a stream. AIR_ORDER decides when the work runs.
 void enqueue(const void* stream, std::function<void()> work);
 /// True if AIR_ORDER is `now`, so that work runs as soon as it is enqueued.
@@ -93,6 +96,19 @@ struct Capability {
 };
 /// Selected by AIR_CAPABILITY.
 const Capability& capability();
+
+/// Number of devices, by AIR_DEVICES.
+int devices();
+/// Context of a device, which holds its streams, events and memory.
+void create_context(int device);
+bool has_context(int device);
+/// Device of the context that is current in this thread; -1 without one.
+int current_context();
+void set_current_context(int device);
+/// Like current_context(). Without one, makes the context of the thread's device current.
+int current_device();
+/// Returns false and records a wrong use if `user`, an object of `device`, is used while another is current.
+bool is_on_current_device(const char* user, int device);
 
 /// Calls f(begin, end) for two halves of a range, on two threads.
 void in_two_halves(int64_t count, const std::function<void(int64_t, int64_t)>& f);

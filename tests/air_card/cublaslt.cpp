@@ -139,7 +139,7 @@ cublasStatus_t succeed(const char* name, const Body& body) {
 
 AIR_API cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return succeed(__func__, [&] {
-    *handle = reinterpret_cast<cublasLtHandle_t>(new int64_t);
+    *handle = reinterpret_cast<cublasLtHandle_t>(new int64_t(current_device()));
     change("handles", 1);
   });
 }
@@ -213,14 +213,16 @@ AIR_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLt
   });
 }
 
-AIR_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
-                                      const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
-                                      cublasLtMatrixLayout_t b_layout, const void* beta, const void*,
-                                      cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t d_layout,
-                                      const cublasLtMatmulAlgo_t* algorithm, void* workspace,
-                                      size_t workspace_bytes, cudaStream_t stream) {
+AIR_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                                      const void* alpha, const void* a, cublasLtMatrixLayout_t a_layout,
+                                      const void* b, cublasLtMatrixLayout_t b_layout, const void* beta,
+                                      const void*, cublasLtMatrixLayout_t, void* d,
+                                      cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* algorithm,
+                                      void* workspace, size_t workspace_bytes, cudaStream_t stream) {
   return call(__func__, CUBLAS_STATUS_EXECUTION_FAILED, [&] {
     if (algorithm == nullptr) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const auto device = static_cast<int>(*reinterpret_cast<int64_t*>(handle));
+    if (!is_on_current_device("cuBLASLt's handle", device)) return CUBLAS_STATUS_EXECUTION_FAILED;
     Product p;
     p.a = {content<Layout>(a_layout), const_cast<void*>(a)};
     p.b = {content<Layout>(b_layout), const_cast<void*>(b)};

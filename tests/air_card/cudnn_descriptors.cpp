@@ -17,6 +17,7 @@ struct Handle {
 
 struct Context {
   cudaStream_t stream = nullptr;
+  int device = current_device();
 };
 
 size_t size_of(cudnnBackendAttributeType_t type) {
@@ -283,7 +284,9 @@ AIR_API cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDesc
                                           cudnnBackendDescriptor_t pack) {
   return guarded(__func__, CUDNN_STATUS_EXECUTION_FAILED, [&] {
     count("convolutions");
-    return execute(*descriptor_of(plan), *descriptor_of(pack), reinterpret_cast<Context*>(handle)->stream);
+    const Context& context = *reinterpret_cast<Context*>(handle);
+    if (!is_on_current_device("cuDNN's handle", context.device)) return CUDNN_STATUS_EXECUTION_FAILED;
+    return execute(*descriptor_of(plan), *descriptor_of(pack), context.stream);
   });
 }
 

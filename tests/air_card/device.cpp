@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "tests/air_card/card.h"
@@ -14,6 +15,20 @@ constexpr Capability kCapabilities[] = {
     {7, 5, 64 * kKib, 72},   {8, 0, 163 * kKib, 108},  {8, 6, 99 * kKib, 84},  {8, 9, 99 * kKib, 128},
     {9, 0, 227 * kKib, 132}, {10, 0, 227 * kKib, 148}, {12, 0, 99 * kKib, 188}};
 constexpr int kVersion = 13000;
+
+constexpr int kNone = -1;
+/// Device that cudaSetDevice() chose in this thread. Its context becomes current when a call needs one.
+thread_local int chosen_device = 0;
+/// Device of the context that is current in this thread.
+thread_local int context = kNone;
+
+std::set<int>& contexts() {
+  static auto* all = new std::set<int>;  // never freed: calls may come during exit
+  return *all;
+}
+bool is_device(int device) {
+  return device >= 0 && device < devices();
+}
 
 int attribute(cudaDeviceAttr asked) {
   const Capability& card = capability();
@@ -60,14 +75,51 @@ void in_two_halves(int64_t count, const std::function<void(int64_t, int64_t)>& f
   half.join();
 }
 
-AIR_API cudaError_t cudaGetDeviceCount(int* devices) {
-  return answer(__func__, devices, 1);
+int devices() {
+  static const int count = static_cast<int>(number_setting("AIR_DEVICES", 1));
+  return count;
+}
+
+void create_context(int device) {
+  if (contexts().insert(device).second) count("contexts");
+}
+bool has_context(int device) {
+  return contexts().count(device) > 0;
+}
+int current_context() {
+  return context;
+}
+void set_current_context(int device) {
+  context = device;
+}
+int current_device() {
+  if (context == kNone) {
+    context = chosen_device;
+    create_context(context);
+  }
+  return context;
+}
+bool is_on_current_device(const char* user, int device) {
+  const int current = current_device();
+  if (device == current) return true;
+  wrong_use(std::string(user) + " of device " + std::to_string(device) + ": the current device is " +
+            std::to_string(current));
+  return false;
+}
+
+AIR_API cudaError_t cudaGetDeviceCount(int* count) {
+  return answer(__func__, count, devices());
 }
 AIR_API cudaError_t cudaGetDevice(int* device) {
-  return answer(__func__, device, 0);
+  return answer(__func__, device, context == kNone ? chosen_device : context);
 }
-AIR_API cudaError_t cudaSetDevice(int) {
-  return call(__func__, cudaErrorLaunchFailure, [] { return cudaSuccess; });
+AIR_API cudaError_t cudaSetDevice(int device) {
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    if (!is_device(device)) return cudaErrorInvalidDevice;
+    chosen_device = context = device;
+    create_context(device);
+    return cudaSuccess;
+  });
 }
 AIR_API cudaError_t cudaDriverGetVersion(int* version) {
   return answer(__func__, version, kVersion);
@@ -75,15 +127,20 @@ AIR_API cudaError_t cudaDriverGetVersion(int* version) {
 AIR_API cudaError_t cudaRuntimeGetVersion(int* version) {
   return answer(__func__, version, kVersion);
 }
-AIR_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int) {
-  return answer(__func__, value, attribute(asked));
+AIR_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int device) {
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    if (!is_device(device)) return cudaErrorInvalidDevice;
+    *value = attribute(asked);
+    return cudaSuccess;
+  });
 }
 AIR_API cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
   return answer(__func__, can, 0);
 }
-AIR_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int) {
+AIR_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   return call(__func__, cudaErrorLaunchFailure, [&] {
-    std::snprintf(text, static_cast<size_t>(bytes), "0000:00:04.0");
+    if (!is_device(device)) return cudaErrorInvalidDevice;
+    std::snprintf(text, static_cast<size_t>(bytes), "0000:00:%02d.0", 4 + device);
     return cudaSuccess;
   });
 }
@@ -95,11 +152,14 @@ AIR_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) 
   });
 }
 
-AIR_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+AIR_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return call(__func__, cudaErrorLaunchFailure, [&] {
+    if (!is_device(device)) return cudaErrorInvalidDevice;
     const Capability& card = capability();
     std::memset(properties, 0, sizeof *properties);
     std::snprintf(properties->name, sizeof properties->name, "air card %d.%d", card.major, card.minor);
+    properties->pciBusID = 0;
+    properties->pciDeviceID = 4 + device;
     properties->major = card.major;
     properties->minor = card.minor;
     properties->multiProcessorCount = card.multiprocessors;

@@ -12,7 +12,8 @@ void launch(const emulated::Grid& grid, void* stream, const std::function<void()
   const std::string failure = note_launch({grid.kernel,
                                            {grid.blocks.x, grid.blocks.y, grid.blocks.z},
                                            {grid.threads.x, grid.threads.y, grid.threads.z},
-                                           grid.shared_bytes});
+                                           grid.shared_bytes,
+                                           stream});
   if (!failure.empty()) throw DeviceError(std::string("kernel ") + grid.kernel + ": " + failure);
   enqueue(stream, [grid, thread] { emulated::run(grid, thread); });
 }

@@ -16,6 +16,7 @@ struct Recorded {
   int64_t passed = 0;   ///< the last record that its stream has reached
   const void* stream = nullptr;
   Clock clock{};  ///< at the last record
+  int device = 0;
   std::chrono::steady_clock::time_point time{};
 };
 
@@ -32,6 +33,7 @@ Events& events() {
 cudaError_t create(cudaEvent_t* to) {
   *to = reinterpret_cast<cudaEvent_t>(new int64_t);
   events().all[*to] = std::make_shared<Recorded>();
+  events().all[*to]->device = current_device();
   change("events", 1);
   return cudaSuccess;
 }
@@ -60,6 +62,11 @@ void run_until(const Recorded& event, int64_t record) {
 cudaError_t record(const std::shared_ptr<Recorded>& event, cudaStream_t stream) {
   if (stream_number(stream) < 0) {
     wrong_use("cudaEventRecord: the stream does not exist");
+    return cudaErrorInvalidResourceHandle;
+  }
+  if (device_of(stream) != event->device) {
+    wrong_use("cudaEventRecord: an event of device " + std::to_string(event->device) +
+              " in a stream of device " + std::to_string(device_of(stream)));
     return cudaErrorInvalidResourceHandle;
   }
   event->stream = stream;
@@ -144,7 +151,8 @@ AIR_API cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 AIR_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t second) {
   return call_with(__func__, first, [&](const auto& begin) {
     const auto end = events().all.find(second);
-    if (end == events().all.end()) return cudaErrorInvalidResourceHandle;
+    if (end == events().all.end() || end->second->device != begin->device)
+      return cudaErrorInvalidResourceHandle;
     if (begin->passed < begin->records || end->second->passed < end->second->records)
       return cudaErrorNotReady;
     *milliseconds = std::chrono::duration<float, std::milli>(end->second->time - begin->time).count();

@@ -28,7 +28,10 @@ std::string text(const uint32_t (&extents)[3]) {
 
 cudaError_t check(const Launch& launch) {
   count("launches");
+  count(("launches_on_" + std::to_string(current_device())).c_str());
   note_kernel(launch.kernel);
+  if (!is_on_current_device("a kernel's stream", device_of(launch.stream)))
+    return cudaErrorInvalidResourceHandle;
   const auto [x, y, z] = launch.threads;
   const auto [columns, rows, frames] = launch.blocks;
   const bool threads_fit =
@@ -42,7 +45,7 @@ cudaError_t check(const Launch& launch) {
   return cudaErrorInvalidConfiguration;
 }
 
-cudaError_t start(const void* function, dim3 grid, dim3 block, size_t shared_bytes) {
+cudaError_t start(const void* function, dim3 grid, dim3 block, size_t shared_bytes, const void* stream) {
   const auto found = kernels().find(function);
   if (found == kernels().end()) {
     wrong_use("a launch of a kernel that is not registered");
@@ -54,7 +57,8 @@ cudaError_t start(const void* function, dim3 grid, dim3 block, size_t shared_byt
               " bytes of shared memory, asked for " + std::to_string(kernel.shared_bytes));
     return cudaErrorInvalidValue;
   }
-  return check({kernel.name.c_str(), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes});
+  return check(
+      {kernel.name.c_str(), {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, stream});
 }
 
 }  // namespace
@@ -73,13 +77,15 @@ std::string note_launch(const Launch& launch) {
 }
 
 AIR_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
-  return call(__func__, cudaErrorLaunchFailure,
-              [&] { return start(function, config->gridDim, config->blockDim, config->dynamicSmemBytes); });
+  return call(__func__, cudaErrorLaunchFailure, [&] {
+    return start(function, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+  });
 }
 /// The kernel handle is the kernel's host function.
 AIR_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**,
-                                       size_t shared_bytes, cudaStream_t) {
-  return call(__func__, cudaErrorLaunchFailure, [&] { return start(kernel, grid, block, shared_bytes); });
+                                       size_t shared_bytes, cudaStream_t stream) {
+  return call(__func__, cudaErrorLaunchFailure,
+              [&] { return start(kernel, grid, block, shared_bytes, stream); });
 }
 AIR_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   *kernel = static_cast<cudaKernel_t>(const_cast<void*>(function));

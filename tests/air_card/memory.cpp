@@ -27,6 +27,7 @@ struct Block {
   Memory memory = Memory::device;
   bool freed = false;
   bool registered = false;  ///< the program's own memory, pinned later
+  int device = 0;           ///< of device memory
 };
 
 /// Allocations by address.
@@ -66,14 +67,18 @@ int64_t host_bytes() {
   static const int64_t total = number_setting("AIR_PINNED_MIB", 1 << 20) << 20;
   return total;
 }
-int64_t live_bytes = 0, pinned_bytes = 0;
+std::map<int, int64_t> live_bytes;  ///< by device
+int64_t pinned_bytes = 0;
+int64_t& bytes_in_use(const Block& block) {
+  return block.memory == Memory::device ? live_bytes[block.device] : pinned_bytes;
+}
 
 cudaError_t allocate(void** to, size_t bytes, Memory memory) {
   *to = nullptr;
   if (bytes == 0) return cudaSuccess;
   const uintptr_t page = memory == Memory::device ? kDevicePage : kHostPage;
-  const Block block{bytes, memory, false, false};
-  int64_t& live = memory == Memory::device ? live_bytes : pinned_bytes;
+  const Block block{bytes, memory, false, false, current_device()};
+  int64_t& live = bytes_in_use(block);
   const int64_t most = memory == Memory::device ? total_bytes() - kContextBytes : host_bytes();
   if (live + counted(block) > most) return cudaErrorMemoryAllocation;
   const uintptr_t inner = rounded(bytes, kHostPage), whole = inner + 2 * page;
@@ -98,7 +103,7 @@ cudaError_t release(const char* name, void* pointer, Memory memory) {
     return cudaErrorInvalidValue;
   }
   Block& block = found->second;
-  (memory == Memory::device ? live_bytes : pinned_bytes) -= counted(block);
+  bytes_in_use(block) -= counted(block);
   change(counter(memory), -counted(block));
   block.freed = true;
   madvise(pointer, rounded(block.bytes, kHostPage), MADV_DONTNEED);
@@ -166,9 +171,12 @@ bool check_range(const char* user, const void* begin, int64_t bytes) {
 }
 
 bool check_device_range(const char* user, const void* begin, int64_t bytes) {
-  if (memory_of(begin) == Memory::device) return check_range(user, begin, bytes);
-  wrong_use(text_of(user, bytes, "do not begin in memory of the card"));
-  return false;
+  const auto found = find(address(begin));
+  if (found == blocks().end() || found->second.memory != Memory::device) {
+    wrong_use(text_of(user, bytes, "do not begin in memory of the card"));
+    return false;
+  }
+  return is_on_current_device(user, found->second.device) && check_range(user, begin, bytes);
 }
 
 AIR_API cudaError_t cudaMalloc(void** to, size_t bytes) {
@@ -187,7 +195,7 @@ AIR_API cudaError_t cudaFreeHost(void* pointer) {
 
 AIR_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
   return call(__func__, cudaErrorMemoryAllocation, [&] {
-    blocks()[address(pointer)] = {bytes, Memory::pinned, false, true};
+    blocks()[address(pointer)] = {bytes, Memory::pinned, false, true, 0};
     return cudaSuccess;
   });
 }
@@ -203,7 +211,8 @@ AIR_API cudaError_t cudaHostUnregister(void* pointer) {
 
 AIR_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return call(__func__, cudaErrorLaunchFailure, [&] {
-    *free = static_cast<size_t>(std::max(int64_t{0}, total_bytes() - kContextBytes - live_bytes));
+    const int64_t live = live_bytes[current_device()];
+    *free = static_cast<size_t>(std::max(int64_t{0}, total_bytes() - kContextBytes - live));
     *total = static_cast<size_t>(total_bytes());
     return cudaSuccess;
   });
@@ -212,7 +221,9 @@ AIR_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 AIR_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   return call(__func__, cudaErrorLaunchFailure, [&] {
     const Memory memory = memory_of(pointer);
+    const auto found = find(address(pointer));
     *attributes = {};
+    attributes->device = found == blocks().end() ? -1 : found->second.device;
     attributes->type = memory == Memory::device   ? cudaMemoryTypeDevice
                        : memory == Memory::pinned ? cudaMemoryTypeHost
                                                   : cudaMemoryTypeUnregistered;
@@ -226,6 +237,11 @@ AIR_API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cu
                                     cudaStream_t stream) {
   return call(__func__, cudaErrorLaunchFailure,
               [&] { return copy("cudaMemcpyAsync", to, from, bytes, stream); });
+}
+AIR_API cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
+                                        cudaStream_t stream) {
+  return call(__func__, cudaErrorLaunchFailure,
+              [&] { return copy("cudaMemcpyPeerAsync", to, from, bytes, stream); });
 }
 AIR_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   return call(__func__, cudaErrorLaunchFailure, [&] {

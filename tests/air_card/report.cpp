@@ -15,9 +15,10 @@ constexpr size_t kMostLines = 100;
 
 struct Report {
   std::map<std::string, int64_t> counters{
-      {"launches", 0},    {"convolutions", 0}, {"products", 0},     {"copies", 0},  {"copied_bytes", 0},
-      {"faults", 0},      {"live_bytes", 0},   {"pinned_bytes", 0}, {"streams", 0}, {"events", 0},
-      {"descriptors", 0}, {"handles", 0},      {"mutations", 0},    {"delayed", 0}, {"forced", 0}};
+      {"launches", 0},     {"contexts", 0},     {"convolutions", 0}, {"products", 0},
+      {"copies", 0},       {"copied_bytes", 0}, {"faults", 0},       {"live_bytes", 0},
+      {"pinned_bytes", 0}, {"streams", 0},      {"events", 0},       {"descriptors", 0},
+      {"handles", 0},      {"mutations", 0},    {"delayed", 0},      {"forced", 0}};
   std::map<std::string, int64_t> kernels;
   std::vector<std::string> waits;
   std::vector<std::string> wrong_uses;

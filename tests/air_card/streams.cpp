@@ -22,6 +22,7 @@ struct Queue {
   std::deque<std::function<void()>> work{};
   int64_t number = 0;
   Clock clock{};
+  int device = 0;
 };
 
 struct Streams {
@@ -64,7 +65,9 @@ void run(const std::function<void()>& work) {
 
 cudaError_t create(cudaStream_t* to) {
   *to = reinterpret_cast<cudaStream_t>(new int64_t);
-  streams().queues[*to].number = ++streams().made;
+  Queue& made = streams().queues[*to];
+  made.number = ++streams().made;
+  made.device = current_device();
   change("streams", 1);
   return cudaSuccess;
 }
@@ -110,6 +113,10 @@ int64_t stream_number(const void* stream) {
   if (handle(stream) == nullptr) return 0;
   const auto found = streams().queues.find(stream);
   return found == streams().queues.end() ? -1 : found->second.number;
+}
+
+int device_of(const void* stream) {
+  return handle(stream) == nullptr ? current_device() : queue(stream).device;
 }
 
 bool work_runs_now() {
@@ -180,7 +187,10 @@ AIR_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 AIR_API cudaError_t cudaDeviceSynchronize() {
   return call(__func__, cudaErrorLaunchFailure, [&] {
-    drain_all();
+    const int device = current_device();
+    for (auto& [stream, waiting] : streams().queues) {
+      if (stream == nullptr || waiting.device == device) drain(stream);
+    }
     return cudaSuccess;
   });
 }

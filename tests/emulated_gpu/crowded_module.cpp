@@ -34,7 +34,7 @@ class CrowdedGpu final : public EmulatedGpu {
 }  // namespace
 
 // Replaces the programs' CUDA module (decoder/gpu/modules).
-extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, char* error,
-                                                                         size_t error_bytes) {
+extern "C" __attribute__((visibility("default"))) Gpu* headroom_open_gpu(const char* version, int,
+                                                                         char* error, size_t error_bytes) {
   return headroom::answer_entry(version, error, error_bytes, [] { return new CrowdedGpu; });
 }

@@ -26,25 +26,26 @@ std::unique_ptr<Gpu> opened(const Open& open) {
 
 }  // namespace
 
-std::unique_ptr<Gpu> open_gpu() {
+std::unique_ptr<Gpu> open_gpu([[maybe_unused]] int device) {
 #ifdef HEADROOM_WHEEL
   throw DeviceError(
       "cannot use CUDA: this program comes from the Python package and decodes on the CPU only. "
       "To use the GPU, call headroom_vae.enable(pipe) in Python, or build the programs from source");
 #else
-  return open_gpu(module_places(kModule));
+  return open_gpu(module_places(kModule), device);
 #endif
 }
 
-std::unique_ptr<Gpu> open_gpu(const std::vector<fs::path>& modules) {
+std::unique_ptr<Gpu> open_gpu(const std::vector<fs::path>& modules, int device) {
   const auto open = load_entry<OpenGpu>(present_module(modules, "CUDA"), kOpenGpu);
-  return opened([&](char* error, size_t bytes) { return open(HEADROOM_VERSION, error, bytes); });
+  return opened([&](char* error, size_t bytes) { return open(HEADROOM_VERSION, device, error, bytes); });
 }
 
-std::unique_ptr<Gpu> open_gpu_in(const fs::path& module, std::unique_ptr<DeviceMemory> memory) {
+std::unique_ptr<Gpu> open_gpu_in(const fs::path& module, int device, std::unique_ptr<DeviceMemory> memory) {
   const auto open = load_entry<OpenGpuIn>(module, kOpenGpuIn);
-  return opened(
-      [&](char* error, size_t bytes) { return open(HEADROOM_VERSION, memory.release(), error, bytes); });
+  return opened([&](char* error, size_t bytes) {
+    return open(HEADROOM_VERSION, device, memory.release(), error, bytes);
+  });
 }
 
 }  // namespace headroom::gpu

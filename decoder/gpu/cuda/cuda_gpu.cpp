@@ -17,12 +17,9 @@
 namespace headroom::gpu {
 namespace {
 
-constexpr int kDevice = 0;
 /// Pinned blocks up to this size are kept for the next reservation. A decode's staging has two, of 32 MiB and
 /// slightly more.
 constexpr int64_t kMostSpareBytes = int64_t{64} << 20;
-/// Lowest compute capability (major) that the kernels are compiled for.
-constexpr int kLeastMajor = 8;
 
 struct MemoryInfo {
   int64_t free = 0, total = 0;
@@ -46,33 +43,6 @@ std::string driver_version() {
   return "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Creates no CUDA context.
-void require_device() {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaSuccess && count > 0) {
-    int major = 0, minor = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, kDevice),
-          "cudaDeviceGetAttribute");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, kDevice),
-          "cudaDeviceGetAttribute");
-    if (major >= kLeastMajor) return;
-    throw DeviceError("the GPU has compute capability " + std::to_string(major) + "." +
-                      std::to_string(minor) + ", needed is " + std::to_string(kLeastMajor) + ".0");
-  }
-  cudaGetLastError();
-  int version = 0;
-  const bool driver = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
-  throw DeviceError(std::string("no GPU: ") + (driver ? "" : "no NVIDIA driver is loaded: ") +
-                    (status == cudaSuccess ? "CUDA shows none" : cudaGetErrorString(status)));
-}
-
-std::string bus_id() {
-  std::array<char, 32> text{};
-  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), kDevice), "cudaDeviceGetPCIBusId");
-  return text.data();
-}
-
 int64_t used_bytes() {
   const MemoryInfo now = memory_info();
   return now.total - now.free;
@@ -86,10 +56,8 @@ nvtxDomainHandle_t range_domain() {
 
 }  // namespace
 
-CudaGpu::CudaGpu(std::unique_ptr<DeviceMemory> memory) : memory_(std::move(memory)) {
-  require_device();
-  driver_ = std::make_unique<DriverMemory>(bus_id());
-  check(cudaSetDevice(kDevice), "cudaSetDevice");
+CudaGpu::CudaGpu(int device, std::unique_ptr<DriverMemory> driver, std::unique_ptr<DeviceMemory> memory)
+    : device_(device), driver_(std::move(driver)), memory_(std::move(memory)) {
   used_before_ = used_bytes();
   try {
     make_streams();
@@ -140,7 +108,7 @@ void CudaGpu::close() noexcept {
 
 std::string CudaGpu::device() const {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, kDevice), "cudaGetDeviceProperties");
+  check(cudaGetDeviceProperties(&properties, device_), "cudaGetDeviceProperties");
   return std::string(properties.name) + ", driver " + driver_version();
 }
 

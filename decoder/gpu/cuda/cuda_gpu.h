@@ -20,11 +20,13 @@ class CublasProducts;
 class CudaAttention;
 class CudnnConvolution;
 
-/// The first GPU that CUDA lists, driven through cuDNN, cuBLASLt and our own kernels.
-class CudaGpu : public Gpu {
+/// A GPU driven through cuDNN, cuBLASLt and our own kernels. All functions, the constructor and the
+/// destructor require the device's context to be current: open_cuda_gpu() guards them.
+class CudaGpu final : public Gpu {
  public:
-  /// Reserves GPU memory from `memory`. Throws DeviceError with the reason if there is no usable GPU.
-  explicit CudaGpu(std::unique_ptr<DeviceMemory> memory);
+  /// `device` is CUDA's number. Reserves GPU memory from `memory`. `driver` was opened before the CUDA
+  /// context, to count it. Throws DeviceError.
+  CudaGpu(int device, std::unique_ptr<DriverMemory> driver, std::unique_ptr<DeviceMemory> memory);
   ~CudaGpu() override;
 
   std::string device() const override;
@@ -66,8 +68,9 @@ class CudaGpu : public Gpu {
   void make_streams();
   void close() noexcept;
 
-  std::unique_ptr<DriverMemory> driver_;  ///< opened before the CUDA context, to count it
-  int64_t used_before_ = 0;               ///< if NVML is missing: use right after the context
+  const int device_;
+  const std::unique_ptr<DriverMemory> driver_;
+  int64_t used_before_ = 0;  ///< if NVML is missing: use right after the context
   std::array<cudaStream_t, kStreams> streams_{};
   cudnnHandle_t cudnn_ = nullptr;
   std::unique_ptr<CudnnConvolution> convolution_;

@@ -122,11 +122,12 @@ def dtype_of(vae: Any, dtype: Any = None) -> str:
 
 
 def device_of(vae: Any, device: Any = None) -> str:
-    """``"cpu"`` or ``"cuda"``. If ``device`` is None, the kind of device that the VAE decodes on."""
+    """``"cpu"``, ``"cuda"`` or a GPU such as ``"cuda:1"``. If ``device`` is None, the device that the VAE decodes on."""
     if device is None:
-        own = str(getattr(vae_of(vae), "device", None) or "cpu").split(":")[0]
-        return own if own == "cuda" else "cpu"
-    name = str(device).split(":")[0]
-    if name not in ("cpu", "cuda"):
-        raise InputError(f"device: expected cpu or cuda, found {str(device)!r}")
-    return name
+        own = str(getattr(vae_of(vae), "device", None) or "cpu")
+        return own if own.partition(":")[0] == "cuda" else "cpu"
+    name = str(device)
+    kind, colon, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (colon and not number.isdecimal()):
+        raise InputError(f"device: expected cpu, cuda or cuda:N, found {name!r}")
+    return "cpu" if kind == "cpu" else name

@@ -68,18 +68,17 @@ def decoding_device(device: str) -> str:
 
 def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
     """Raises Unsupported unless decodes can run on the device. ``to_use_cpu`` tells the user how to use the CPU instead."""
-    kind, _, index = device.partition(":")
+    kind = device.partition(":")[0]
     if kind == "cpu":
         return
     if kind != "cuda":
         raise Unsupported(f"{device}: Headroom runs on the CPU and on NVIDIA GPUs. To use the CPU, {to_use_cpu}")
-    if index not in ("", "0"):
-        raise Unsupported(f"{device}: expected a VAE on the first GPU, cuda:0. Move it, or start Python with CUDA_VISIBLE_DEVICES={index}")
     if not GPU_MODULE.exists():
         raise Unsupported(
             f"{device}: Headroom was built for the CPU only. Build it for NVIDIA GPUs (make venv wheel, see Install in docs/python.md), or {to_use_cpu}"
         )
     _require_cuda(device, to_use_cpu)
+    _require_number(device)
 
 
 def _require_cuda(device: str, to_use_cpu: str) -> None:
@@ -98,11 +97,49 @@ def _require_cuda(device: str, to_use_cpu: str) -> None:
         raise Unsupported(f"{device}: the GPU module cannot be loaded: {str(missing).splitlines()[0]}. {what_to_do}") from None
 
 
+def numbered(device: str) -> str:
+    """``device`` with its number: ``"cuda"`` is torch's current GPU."""
+    if device != "cuda":
+        return device
+    import torch
+
+    return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else device
+
+
+def number_of(device: str) -> int | None:
+    """CUDA's number of a GPU such as ``"cuda:1"``. None for the CPU."""
+    kind, _, number = device.partition(":")
+    return int(number or 0) if kind == "cuda" else None
+
+
+def require_no_capture(device: str) -> None:
+    """Raises Unsupported while the current stream of a GPU records a CUDA graph. A decode waits on the host, which ends the recording."""
+    import torch
+
+    if device == "cpu" or not torch.cuda.is_initialized():
+        return
+    with torch.cuda.device(device):
+        of_device = torch.cuda.is_current_stream_capturing()
+    if of_device or torch.cuda.is_current_stream_capturing():
+        raise Unsupported("torch.cuda.graph: expected a decode outside of it, because Headroom's decodes wait on the host and cannot be captured")
+
+
+def _require_number(device: str) -> None:
+    """Raises InputError if there are GPUs, but not so many. Without any, what uses the GPU says so."""
+    import torch
+
+    count, number = torch.cuda.device_count(), number_of(device)
+    if number is not None and 0 < count <= number:
+        there = "is one GPU, cuda:0" if count == 1 else f"are {count} GPUs, cuda:0 to cuda:{count - 1}"
+        raise InputError(f"{device}: there {there}")
+
+
 def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
     """A decoder of ``model`` on ``device``, which require_device() must accept. Raises DeviceError."""
-    if device == "cpu":
+    number = number_of(device)
+    if number is None:
         return _core.cpu_decoder(model)
-    return _core.gpu_decoder(model, os.fspath(GPU_MODULE), TorchMemory(device))
+    return _core.gpu_decoder(model, os.fspath(GPU_MODULE), number, TorchMemory(device))
 
 
 def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN_BYTES) -> int:
@@ -117,6 +154,8 @@ def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN
         torch.cuda.init()
     except (ImportError, AssertionError, RuntimeError) as missing:
         raise InputError(f"limit='auto': expected bytes, because torch finds no GPU: {str(missing).splitlines()[0]}") from None
+    _require_number(device)
+    device = numbered(device)
     free, total = torch.cuda.mem_get_info(device)
     reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
     share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)

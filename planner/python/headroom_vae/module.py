@@ -13,7 +13,7 @@ from . import _core
 from .amounts import limit_bytes
 from .changes import compiled_modules
 from .described import dtype_name
-from .device import decoding_device, free_bytes, open_decoder, require_device
+from .device import decoding_device, free_bytes, numbered, open_decoder, require_device, require_no_capture
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
 from .latents import request_of, require_values, values_of
@@ -52,7 +52,7 @@ class DecodeReport:
     """Under ``verify=True``: the largest difference from the original decode, relative to its largest magnitude. None if the
     original decode cannot run."""
     device: str = "cpu"
-    """Device of the decode: ``"cpu"`` or ``"cuda:0"``."""
+    """Device of the decode: ``"cpu"``, or a GPU such as ``"cuda:0"``."""
     undone: tuple[str, ...] = ()
     """Settings of the VAE that the decode did not use, such as ``"tiling was on: not used"``."""
     direction: str = "decode"
@@ -178,8 +178,9 @@ class ModuleDecoder:
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
             parameters = self._unchanged_parameters()
-            device = device or self._device_for(z, parameters, release or scratch is not None)
+            device = numbered(device or self._device_for(z, parameters, release or scratch is not None))
             require_device(device)
+            require_no_capture(device)
             _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
@@ -247,8 +248,8 @@ class ModuleDecoder:
         asked = dtype_name(dtype)
         if self.model.decoding_dtype(asked) != asked:
             found.append(f"{asked}: {self.model.direction}d in {self.model.decoding_dtype(asked)}, since its config has force_upcast")
-        for what, place in (("the latent" if self.model.direction == "decode" else "the picture", str(z.device)), ("the VAE", "cpu" if self.released else parameters.device())):
-            if place.partition(":")[0] not in ("cpu", device.partition(":")[0]):
+        for what, place in (("the latent" if self.model.direction == "decode" else "the picture", str(z.device)), ("the VAE", "cpu" if self.released else numbered(parameters.device()))):
+            if place not in ("cpu", device):
                 found.append(f"{what} was on {place}: {self.model.direction}d on {device}")
         return tuple(found)
 
@@ -266,7 +267,7 @@ class ModuleDecoder:
     ) -> Prediction:
         """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture."""
         batch, frames, height, width = size
-        device = device or self._device(Parameters(self.module, self.model))
+        device = numbered(device) if device else self._device(Parameters(self.module, self.model))
         on_cpu = device == "cpu"
         asked = dtype_name(dtype)
         name = self.model.decoding_dtype(asked)
@@ -309,7 +310,7 @@ class ModuleDecoder:
 
     def _device(self, parameters: Parameters) -> str:
         """The device that decodes of the module run on."""
-        return "cpu" if self.released else decoding_device(parameters.device())
+        return "cpu" if self.released else numbered(decoding_device(parameters.device()))
 
     def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""

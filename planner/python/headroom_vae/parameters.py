@@ -7,6 +7,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import _core
 from .changes import is_fused, used_modules
+from .device import number_of
 from .errors import InputError
 from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
 
@@ -60,15 +61,15 @@ class Parameters:
     def fingerprint(self, device: str = "cpu", on_device: Callable[[Stretches], list[int]] | None = None) -> Fingerprint:
         """Checksums and layouts of all values.
 
-        If `device` is the first GPU, `on_device` computes checksums of values there. Values on other devices are copied to the
-        CPU."""
+        If `device` is a GPU, `on_device` computes checksums of values there. Values on other devices are copied to the CPU."""
         self._finish_transfers()
+        gpu = number_of(device)
         kept, layouts, here, there = [], [], [], []
         for tensor in self._found():
             if isinstance(tensor, StoredValue):
                 layouts.append((tensor.fingerprint(), None, 0))
                 continue
-            if not (tensor.is_cpu or (device != "cpu" and tensor.is_cuda and tensor.get_device() == 0)):
+            if not (tensor.is_cpu or (tensor.is_cuda and tensor.get_device() == gpu)):
                 tensor = tensor.detach().cpu()
             if not _is_dense(tensor):
                 tensor = tensor.detach().contiguous()

@@ -138,7 +138,7 @@ def planner_of(
     model = describe(vae).for_direction(direction).for_frames(frames)
     asked = dtype_of(vae, dtype)
     dtype = model.decoding_dtype(asked)
-    device = device_of(vae, device)
+    device = device_of(vae, device).partition(":")[0]
     if device == "cpu" and options.get("host_limit_bytes"):
         raise InputError('host_limit: not on the CPU, whose memory is the host\'s: use scratch=DIR, or device="cuda"')
     if device == "cuda" and options.get("scratch_folder"):
@@ -182,7 +182,7 @@ def predict(
         frames: of a clip; 1 for a picture.
         batch: pictures or clips in the latent.
         dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or a torch dtype. None: the VAE's own.
-        device: ``"cpu"`` or ``"cuda"``. None: the VAE's own. Predictions for a GPU do not need one.
+        device: ``"cpu"``, ``"cuda"`` or a GPU such as ``"cuda:1"``. None: the VAE's own. Only ``limit="auto"`` asks the GPU.
         limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
         direction: ``"decode"`` or ``"encode"``.
         host_limit: on a GPU, host memory for kept tensors that do not fit the limit. Bytes, or a text such as ``"64GiB"``. 0: none.

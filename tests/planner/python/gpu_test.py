@@ -14,10 +14,9 @@ from headroom_vae import device
 
 class Gpu(unittest.TestCase):
     def setUp(self):
-        self.where = "cuda:0"
         for patch in (
             mock.patch.object(device, "GPU_MODULE", Path(__file__)),  # any existing file
-            mock.patch.object(headroom_vae.module.Parameters, "device", lambda _: self.where),
+            mock.patch.object(headroom_vae.module.Parameters, "device", lambda _: "cuda:0"),
         ):
             patch.start()
             self.addCleanup(patch.stop)
@@ -41,10 +40,6 @@ class Gpu(unittest.TestCase):
         self.assertTrue(headroom_vae.predict("sd15", 256, 256, device="cuda", limit="8GiB").fits)
 
     def test_what_cannot_run_is_refused_at_once(self):
-        self.where = "cuda:1"
-        with self.assertRaisesRegex(headroom_vae.Unsupported, "first GPU"):
-            headroom_vae.enable(tiny.kl())
-        self.where = "cuda:0"
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
             with self.assertRaisesRegex(headroom_vae.Unsupported, "cuda:0: Headroom was built for the CPU only. Build it for NVIDIA GPUs .*or move the VAE to the CPU$"):
                 headroom_vae.enable(tiny.kl())

@@ -24,7 +24,6 @@ import headroom_vae
 import tiny
 import torch
 from diffusers.hooks import apply_group_offloading
-from headroom_vae import device, parameters
 from safetensors.torch import save_file
 
 CPU = torch.device("cpu")
@@ -300,21 +299,6 @@ class States(tiny.Case):
                 quantise(pipe)
             self.assert_close(tiny.run(pipe, arguments), theirs)
             self.assertEqual(handle.report().undone, ())
-
-    def test_a_second_gpu(self):
-        message = r"^cuda:1: expected a VAE on the first GPU, cuda:0\. Move it, or start Python with CUDA_VISIBLE_DEVICES=1$"
-        where = ["cpu"]
-        with (
-            mock.patch.object(device, "GPU_MODULE", Path(__file__)),  # any existing file
-            mock.patch.object(parameters.Parameters, "device", lambda _: where[0]),
-        ):
-            pipe = self.made()
-            headroom_vae.enable(pipe, limit=LIMIT)
-            where[0] = "cuda:1"
-            with self.assertRaisesRegex(headroom_vae.Unsupported, message), self.assert_no_denoising(pipe):
-                self.picture(pipe)
-            with self.assertRaisesRegex(headroom_vae.Unsupported, message):
-                headroom_vae.enable(self.made(), limit=LIMIT)
 
     def test_another_vae_in_the_pipeline(self):
         pipe = self.made()

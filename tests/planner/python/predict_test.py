@@ -117,7 +117,7 @@ class Predictions(unittest.TestCase):
             ({"height": 0}, ""),
             ({"frames": 5}, "frames"),
             ({"dtype": "int8"}, "fp32"),
-            ({"device": "tpu"}, "cpu or cuda"),
+            ({"device": "tpu"}, "cpu, cuda or cuda:N"),
             ({"limit": "many"}, "limit"),
             ({"limit": -1}, "limit"),
             ({"limit": 1.5}, "limit"),
