@@ -98,9 +98,10 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const 
 
 }  // namespace
 
-void check_device(const std::string& device, const std::string& plan_file, DeviceKind planned) {
-  if (device.empty() || parse_device(device) == planned) return;
-  throw InputError("--device: " + plan_file + " is a plan for " + name_of(planned) + ", found " + device);
+void check_device(const std::optional<DeviceName>& device, const std::string& plan_file, DeviceKind planned) {
+  if (!device || device->kind == planned) return;
+  throw InputError("--device: " + plan_file + " is a plan for " + name_of(planned) + ", found " +
+                   text_of(*device));
 }
 
 int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu) {

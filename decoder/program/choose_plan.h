@@ -17,8 +17,8 @@ namespace headroom {
 /// DeviceError.
 void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job);
 
-/// Throws InputError if --device, where it is given, is another device than that of the plan.
-void check_device(const std::string& device, const std::string& plan_file, DeviceKind planned);
+/// Throws InputError if --device, where it is given, is of another kind than the plan's device.
+void check_device(const std::optional<DeviceName>& device, const std::string& plan_file, DeviceKind planned);
 
 /// Limit in bytes from --limit. On a GPU, `auto` is its free memory now.
 int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu);

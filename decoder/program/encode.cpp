@@ -94,8 +94,8 @@ class Encoding {
 
   /// Encodes everything, and returns the statistics of the last encode with the largest peak of all.
   RunStats run() {
-    if (options_.device == "cuda")
-      gpu_ = gpu::open_gpu();  // first, because nothing else is useful without it
+    // First, because nothing else is useful without it.
+    if (is_gpu(options_.device)) gpu_ = gpu::open_gpu(options_.device->index);
     list_jobs();
     make_plans();
     start_libraries(options_.threads);

@@ -65,9 +65,9 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
       "--plan", options.plan_file,
       "instead of --limit: a plan file from headroom-plan --direction encode; not with --pictures");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
-  app.add_option("--device", options.device,
-                 "cpu, or cuda for the first GPU; cpu by default, with --plan the plan's own")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  std::string device;
+  app.add_option("--device", device,
+                 std::string(kDeviceNameHelp) + "cpu by default, with --plan the plan's own");
   app.add_flag("--tf32", options.tf32, std::string("with --limit: ") + kTf32Help);
   app.add_option("--scratch", options.scratch, "folder on a disk; the plan may keep tensors in a file there");
   app.add_option("--scratch-limit", options.scratch_limit, "most bytes of that file, such as 20GiB");
@@ -88,6 +88,7 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return std::nullopt;
+  if (!device.empty()) options.device = parse_device_name(device);
   check(options);
   return options;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
+#include "decoder/plan/device_name.h"
 
 namespace headroom {
 
@@ -17,7 +18,8 @@ struct EncodeOptions {
   std::string picture;   ///< a picture, a folder with a clip's frames, or an array
   std::string pictures;  ///< a folder with pictures of any sizes
   bool crop = false;
-  std::string plan_file, limit, dtype, tf32, device, scratch, scratch_limit, profile_file;
+  std::string plan_file, limit, dtype, tf32, scratch, scratch_limit, profile_file;
+  std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
   bool other_environment = false;
   std::string output, stats_file;
   std::string latent_scale = "model";

@@ -29,7 +29,7 @@ constexpr const char* kExitCodes =
     "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
     "failure.";
 
-void add_plan_options(CLI::App& app, DecodeOptions& options) {
+void add_plan_options(CLI::App& app, DecodeOptions& options, std::string& device) {
   app.add_option(
       "--limit", options.limit,
       "most memory, weights included: 2GiB, 512MiB, or auto for the free memory; plans the decode now");
@@ -39,8 +39,8 @@ void add_plan_options(CLI::App& app, DecodeOptions& options) {
   app.add_option("--queue", options.queue_file,
                  "instead of --limit: a queue from headroom-plan queue; runs all its decodes");
   app.add_option("--dtype", options.dtype, std::string("with --limit: ") + kDtypeHelp + " (default: fp32)");
-  app.add_option("--device", options.device,
-                 "cpu, or cuda for the first GPU; cpu by default, with --plan and --queue the plan's own");
+  app.add_option("--device", device,
+                 std::string(kDeviceNameHelp) + "cpu by default, with --plan and --queue the plan's own");
   app.add_flag("--tf32", options.tf32, std::string("with --limit: ") + kTf32Help);
   app.add_option("--scratch", options.scratch,
                  "folder on a disk for the scratch file of kept tensors; by default the plan's folder");
@@ -115,7 +115,6 @@ void check(const DecodeOptions& options, bool has_frame_rate) {
     throw InputError("expected one of --limit BYTES, --plan FILE and --queue FILE, found " +
                      std::string(sources == 0 ? "none" : "several") + " (try headroom-decode --help)");
   }
-  if (!options.device.empty()) parse_device(options.device);
   if (!options.dtype.empty() && options.limit.empty())
     throw InputError("--dtype: goes with --limit; a plan has its own (try headroom-decode --help)");
   if (options.limit.empty())
@@ -173,13 +172,14 @@ std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>
              "picture.png. To run a queue: headroom-decode --queue queue.json --model vae/");
   DecodeOptions options;
   CLI::App app(kSummary + commands_help({kEncode}) + kExitCodes, "headroom-decode");
-  std::string frame_rate;
-  add_plan_options(app, options);
+  std::string frame_rate, device;
+  add_plan_options(app, options, device);
   add_input_options(app, options);
   add_output_options(app, options, frame_rate);
   add_run_options(app, options);
   if (!parse_arguments(app, args, out)) return std::nullopt;
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
+  if (!device.empty()) options.device = parse_device_name(device);
   check(options, !frame_rate.empty());
   check_quality(app.count("--quality") > 0, options);
   check_rank_options(app);

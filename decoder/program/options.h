@@ -10,6 +10,7 @@
 #include "decoder/cli/commands.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/plan/device_name.h"
 
 namespace headroom {
 
@@ -25,7 +26,8 @@ struct DecodeOptions {
   int threads = 0;
   double rank_timeout_seconds = 30;
   std::string rank_exchange = "auto";
-  std::string dtype, device, tf32;
+  std::string dtype, tf32;
+  std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
   bool verify = false, json = false, other_environment = false;
   ProgressOptions progress;
 };

@@ -213,9 +213,9 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   const MadeFolders folders = prepare_files(run, queue, jobs);
   for (size_t i = 0; i < queue.plans.size(); ++i) {
     const DeviceKind device = queue.plans[i].request.device;
-    if (!run.device || device == *run.device) continue;
+    if (!run.device || device == run.device->kind) continue;
     throw InputError(std::string("--device: ") + run.queue_file + " is planned for " + name_of(device) +
-                     ", found " + name_of(*run.device));
+                     ", found " + text_of(*run.device));
   }
   const QueuePrediction prediction = predict(queue);
 
@@ -232,7 +232,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;
-    if (device == DeviceKind::cuda) gpu = gpu::open_gpu();
+    if (device == DeviceKind::cuda) gpu = gpu::open_gpu(run.device ? run.device->index : 0);
     const Environment here = environment_here(gpu.get());
     for (size_t i = 0; i < queue.plans.size() && !run.other_environment; ++i)
       check_environment(queue.plans[i], here, "plans[" + std::to_string(i) + "]");

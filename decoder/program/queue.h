@@ -8,6 +8,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/graph/model.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/program/notes.h"
@@ -27,7 +28,7 @@ struct QueueRun {
   int threads = 0;                                  ///< 0: LibTorch's choice
   FrameRate frame_rate;                             ///< for .y4m outputs
   int quality = kDefaultQuality;                    ///< for lossy outputs
-  std::optional<DeviceKind> device;                 ///< if set, all plans must be for it
+  std::optional<DeviceName> device;                 ///< if set, all plans must be for its kind
   bool other_environment = false;                   ///< accept costs measured in another environment
   std::vector<NamedFile> files_read, files_beside;  ///< other files of the command line, for require_apart()
 };

@@ -166,7 +166,11 @@ void take_own_card(const RankEnvironment& environment) {
 std::unique_ptr<gpu::Gpu> open_own_gpu(const DecodeOptions& options, const RankEnvironment& environment) {
   const bool planned_for_gpu =
       !options.plan_file.empty() && PlanFile(options.plan_file).request().device == DeviceKind::cuda;
-  if (!planned_for_gpu && options.device != "cuda") return nullptr;
+  if (!planned_for_gpu && !is_gpu(options.device)) return nullptr;
+  if (is_gpu(options.device) && options.device->index != 0) {
+    throw InputError("--device: each rank takes the GPU of its local rank: expected cuda, found " +
+                     text_of(*options.device));
+  }
   take_own_card(environment);
   return gpu::open_gpu();
 }

@@ -118,7 +118,7 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
   constexpr int kPlans = 3;
   // Open the GPU first, because nothing else is useful without it.
   std::unique_ptr<gpu::Gpu> gpu;
-  if (options.device == "cuda") gpu = gpu::open_gpu();
+  if (is_gpu(options.device)) gpu = gpu::open_gpu(options.device->index);
   const Model of_any_frames = open_model(options.model);
   progress.add(upcast_note(of_any_frames, options));
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
@@ -158,7 +158,7 @@ RunStats run_queue(const DecodeOptions& options, Notes& progress) {
                files_beside(options)};
   run.weights = open_weights(options.model, options.weights, options.random_seed);
   run.other_environment = options.other_environment;
-  if (!options.device.empty()) run.device = parse_device(options.device);
+  run.device = options.device;
   return decode_queue(run, progress);
 }
 

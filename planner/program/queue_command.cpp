@@ -11,6 +11,7 @@
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/cli/tf32_option.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
@@ -99,8 +100,8 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   const Dtype asked_dtype =
       dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument, "--dtype");
   const Dtype dtype = decoding_dtype(model, asked_dtype);
-  const DeviceKind device =
-      device_argument.empty() ? queue.device.value_or(DeviceKind::cpu) : parse_device(device_argument);
+  const DeviceKind device = device_argument.empty() ? queue.device.value_or(DeviceKind::cpu)
+                                                    : parse_device_name(device_argument).kind;
   Request like{model_argument, 1, 1, 1, 1, dtype, device, Direction::decode, queue.tf32};
   set_tf32(like, tf32);
   const int64_t limit_bytes = limit_from(limit, device);

@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/tf32_option.h"
 #include "decoder/families/built_in_models.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
@@ -64,7 +65,7 @@ Request RequestOptions::request(const Model& resolved) const {
                   frames,
                   batch,
                   decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
-                  parse_device(device)};
+                  parse_device_name(device).kind};
   set_direction(request, direction_of(resolved.graph));
   set_tf32(request, tf32);
   return request;

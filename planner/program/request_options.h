@@ -10,7 +10,8 @@
 namespace headroom::planner {
 
 /// Help text of --device in commands that plan.
-constexpr const char* kDeviceHelp = "device to plan for: cpu, or cuda for an NVIDIA GPU";
+constexpr const char* kDeviceHelp =
+    "device to plan for: cpu, or cuda for an NVIDIA GPU; a plan for cuda:1 is one for cuda";
 
 /// Options shared by commands that plan one request.
 struct RequestOptions {

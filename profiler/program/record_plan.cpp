@@ -57,16 +57,17 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress) {
   const Plan plan = plan_of(model, request.plan_file);
-  if (!request.device.empty() && parse_device(request.device) != plan.request.device) {
+  if (request.device && request.device->kind != plan.request.device) {
     throw InputError("--device: " + request.plan_file + " is a plan for " + name_of(plan.request.device) +
-                     ", found " + request.device);
+                     ", found " + text_of(*request.device));
   }
   const bool on_gpu = plan.request.device == DeviceKind::cuda;
   // The watcher must exist before CUDA starts. The GPU is opened next, because without it the command fails.
   const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()
                                                      ? watch_with_cupti(request.watching.driver)
                                                      : std::make_unique<NoWatcher>();
-  const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu() : nullptr;
+  const std::unique_ptr<gpu::Gpu> gpu =
+      on_gpu ? gpu::open_gpu(request.device ? request.device->index : 0) : nullptr;
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
   const Array latent = request.latent.empty() ? random_latent(input_shape(model, extent, decoded.batch), 0)

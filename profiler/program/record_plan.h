@@ -5,6 +5,7 @@
 
 #include "decoder/base/progress/progress.h"
 #include "decoder/graph/model.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/parameter_source.h"
 #include "profiler/program/watching.h"
@@ -16,8 +17,8 @@ struct RecordRequest {
   std::string plan_file;
   std::string latent;  ///< latent file; empty: seeded random latent
   std::string trace_file;
-  std::string device;  ///< device that the plan must target; empty: any
-  Watching watching;   ///< GPU events to capture
+  std::optional<DeviceName> device;  ///< the plan must be for its kind; unset: any
+  Watching watching;                 ///< GPU events to capture
   int threads = 0;
 };
 

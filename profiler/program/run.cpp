@@ -21,6 +21,7 @@
 #include "decoder/families/built_in_models.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
@@ -41,8 +42,9 @@ namespace {
 constexpr const char* kQuickSize = "256x256";
 
 struct Options {
-  std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, device,
-                                   dtype = "fp32", tf32, direction = "decode";
+  std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, dtype = "fp32",
+                                   tf32, direction = "decode";
+  std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
   int64_t batch = 1;
@@ -80,9 +82,10 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--random-weights", options.random_seed,
                  "seeded random weights; the default for built-in models (costs do not depend on values)")
       ->excludes(weights);
-  app.add_option("--device", options.device,
-                 "device to measure: cpu, the default, or cuda for the first GPU; with --plan the plan's own")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  std::string device;
+  app.add_option(
+      "--device", device,
+      std::string("device to measure: ") + kDeviceNameHelp + "cpu by default, with --plan the plan's own");
   app.add_option("--direction", options.direction, kDirectionHelp)
       ->check(CLI::IsMember({"decode", "encode"}));
   app.add_option("--dtype", options.dtype, kDtypeHelp);
@@ -117,6 +120,7 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_flag("--json", options.json, "print the profile on standard output");
   add_progress_options(app, options.progress);
   if (!parse_arguments(app, args, out)) return false;
+  if (!device.empty()) options.device = parse_device_name(device);
   options.of_request = app.count("--frames") + app.count("--batch") + app.count("--dtype") +
                            app.count("--tf32") + app.count("--direction") + app.count("--repeats") >
                        0;
@@ -221,7 +225,7 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
 Tf32 asked_tf32(const Options& options, Dtype dtype) {
   Request request;
   request.dtype = dtype;
-  request.device = options.device.empty() ? DeviceKind::cpu : parse_device(options.device);
+  request.device = options.device ? options.device->kind : DeviceKind::cpu;
   set_tf32(request, options.tf32);
   return request.tf32;
 }
@@ -280,7 +284,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   // Opens the GPU first, since without it the command fails. A recorded plan opens its own device, after its
   // watcher exists.
   std::unique_ptr<gpu::Gpu> gpu;
-  if (options.device == "cuda" && options.plan.empty()) gpu = gpu::open_gpu();
+  if (is_gpu(options.device) && options.plan.empty()) gpu = gpu::open_gpu(options.device->index);
   const Model model = profiled_model(options);
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && built_in_config(model.config_file) != nullptr) seed = seed.value_or(0);

@@ -12,6 +12,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "decoder/plan/device_name.h"
 #include "decoder/weights/open_model.h"
 #include "reports/render/report.h"
 
@@ -98,7 +99,7 @@ std::optional<AskedDecoder> asked_decoder(const Arguments& asked, std::ostream& 
     err << "headroom-report: " << note << "\n";
   return AskedDecoder{model,
                       {asked.model, width, height, asked.frames, asked.batch, decoding_dtype(model, dtype),
-                       parse_device(asked.device.empty() ? "cpu" : asked.device)}};
+                       parse_device_name(asked.device.empty() ? "cpu" : asked.device).kind}};
 }
 
 bool is_recorded(const DocumentPtr& document) {
@@ -142,7 +143,7 @@ KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& 
   if (!recorded || !asked.size.empty()) return known;
   if (!asked.model.empty()) known.model = open_model(asked.model);
   if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype, "--dtype");
-  if (!asked.device.empty()) known.device = parse_device(asked.device);
+  if (!asked.device.empty()) known.device = parse_device_name(asked.device).kind;
   return known;
 }
 

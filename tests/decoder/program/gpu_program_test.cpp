@@ -90,7 +90,7 @@ TEST_CASE("plans are decoded on the device that they are for") {
   require_refused(ready.decode({"--plan", file, "--device", "cpu"}), 2,
                   {"--device: ", "is a plan for cuda, found cpu"});
   require_refused(ready.decode({"--plan", file, "--device", "gpu"}), 2,
-                  {"--device: expected cpu or cuda, found 'gpu'"});
+                  {"--device: expected cpu, cuda or cuda:N, found 'gpu'"});
   require_refused(ready.decode_queue({"--queue", ready.queue("cpu"), "--device", "cuda"}), 2,
                   {"--device: ", "is planned for cpu, found cuda"});
   CHECK_FALSE(std::filesystem::exists(ready.output));

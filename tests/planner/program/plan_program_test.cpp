@@ -183,7 +183,7 @@ TEST_CASE("plans for CUDA: made, explained, validated, and refused where it has 
   require_refused(plan(joined(words, {"--limit", "1KiB"})), 3, {"smallest limit that works", "statistics"});
   const Words other{"--model", planned.model, "--size", "48x40", "--limit", "64MiB", "-o", file};
   require_refused(plan(joined(other, {"--device", "gpu"})), 2,
-                  {"--device: expected cpu or cuda, found 'gpu'"});
+                  {"--device: expected cpu, cuda or cuda:N, found 'gpu'"});
 
   const Ended frontier =
       plan({"frontier", "--model", planned.model, "--size", "48x40", "--device", "cuda", "--json"});

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "decoder/plan/plan.h"
+
+namespace headroom {
+
+/// One device of this machine. A plan has only the kind: the run chooses the card.
+struct DeviceName {
+  DeviceKind kind = DeviceKind::cpu;
+  int index = 0;  ///< CUDA's number of the GPU
+  friend bool operator==(const DeviceName&, const DeviceName&) = default;
+};
+std::string text_of(const DeviceName& device);
+/// Parses cpu, cuda (the first GPU) or cuda:1. Throws InputError for any other text.
+DeviceName parse_device_name(const std::string& text);
+
+/// True for a GPU. False without a name.
+inline bool is_gpu(const std::optional<DeviceName>& device) {
+  return device && device->kind == DeviceKind::cuda;
+}
+
+/// Help text of --device, for the device of a run.
+constexpr const char* kDeviceNameHelp = "cpu, cuda for the first GPU, or cuda:1 for the second; ";
+
+}  // namespace headroom
