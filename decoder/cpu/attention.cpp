@@ -43,6 +43,7 @@ class FramesOfMap {
 
   int64_t positions() const { return frames_.length() * positions_of_frame_; }
   int64_t channels() const { return map_.channels; }
+  bool is_same_tensor(const FramesOfMap& other) const { return map_.blocks == other.map_.blocks; }
   /// Returns the values of a position in place, or copied into `buffer`, which has room for channels()
   /// floats.
   const float* at(int64_t position, float* buffer) const {
@@ -120,7 +121,7 @@ struct PanelProduct {
   }
 };
 
-/// softmax(q kᵀ / √channels) v of the queries of one frame, in the chunks of AttentionWork.
+/// softmax(q kᵀ) v of the queries of one frame, in the chunks of AttentionWork.
 class FrameAttention {
  public:
   /// `result` has as many rows as `queries`; both are contiguous. After the first part of the keys,
@@ -147,9 +148,12 @@ class FrameAttention {
     const auto keys_of = [&](int64_t chunk) {
       return Interval{chunk * work_.chunk, std::min(positions, (chunk + 1) * work_.chunk)};
     };
+    const bool one_tensor = keys.is_same_tensor(values);
     ChunkPipeline pipeline(chunks, ceil_divide(work_.chunk, kPart), blocks);
     pipeline.run(
-        [&](int64_t chunk, int64_t part) { pack(keys, values, keys_of(chunk), part, packed_[chunk % 2]); },
+        [&](int64_t chunk, int64_t part) {
+          pack(keys, one_tensor ? nullptr : &values, keys_of(chunk), part, packed_[chunk % 2]);
+        },
         [&](int64_t chunk, int64_t block) {
           add_chunk({block * work_.block, std::min(work_.queries, (block + 1) * work_.block)}, keys_of(chunk),
                     packed_[chunk % 2]);
@@ -172,8 +176,9 @@ class FrameAttention {
   };
   static constexpr int64_t kPart = 16;  ///< positions that are packed together
 
-  /// Packs one part of a chunk. Keys become scaled columns, values become rows.
-  void pack(const FramesOfMap& keys, const FramesOfMap& values, const Interval& chunk, int64_t part,
+  /// Packs one part of a chunk. Keys become columns, values become rows.
+  /// Without `values`, the keys are the values too.
+  void pack(const FramesOfMap& keys, const FramesOfMap* values, const Interval& chunk, int64_t part,
             const Packed& packed) const {
     const int64_t count = chunk.length(), first = part * kPart, there = std::min(count - first, kPart);
     if (there <= 0) return;
@@ -187,7 +192,7 @@ class FrameAttention {
     const int64_t panel = first / panel_columns() * panel_columns();
     pack_keys(rows, there, packed.keys + panel * work_.channels + first - panel,
               width_of_panel(count, panel));
-    read(values);
+    if (values != nullptr) read(*values);
     pack_values(rows, there, packed.values, count, first);
   }
 
@@ -196,12 +201,11 @@ class FrameAttention {
   void pack_keys(const std::array<const float*, kPart>& keys, int64_t there, float* columns,
                  int64_t width) const {
     constexpr int64_t kChannels = 16;
-    const auto factor = static_cast<float>(1 / std::sqrt(double(work_.channels)));
     for (int64_t begin = 0; begin < work_.channels; begin += kChannels) {
       const int64_t end = std::min(work_.channels, begin + kChannels);
       for (int64_t i = 0; i < kPart; ++i) {
         const float* key = keys[static_cast<size_t>(i)];
-        for (int64_t c = begin; c < end; ++c) columns[c * width + i] = i < there ? key[c] * factor : 0.0f;
+        for (int64_t c = begin; c < end; ++c) columns[c * width + i] = i < there ? key[c] : 0.0f;
       }
     }
   }

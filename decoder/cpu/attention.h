@@ -15,7 +15,7 @@ struct AttentionInputs {
   const MapView& values;
 };
 
-/// Computes softmax(q kᵀ / √channels) v on all threads, into a tile with the queries' rows and columns. Each
+/// Computes softmax(q kᵀ) v on all threads, into a tile with the queries' rows and columns. Each
 /// frame attends to its attended_frames(). Interleaved frames are gathered first. Keys and values may be
 /// stored in 16 bits; all else is fp32. Keys are read frame by frame, in chunks that depend
 /// neither on the block layout nor on the queries. So results do not depend on them either. Allocates

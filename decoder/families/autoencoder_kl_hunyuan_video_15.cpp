@@ -209,15 +209,15 @@ class Builder {
   }
 
   TensorId attention(const std::string& name, TensorId x) {
-    const int64_t channels = graph_.tensor(x).channels;
-    const auto projected = [&](const char* module, TensorId from) {
-      return graph_.conv(name + module, from, channels, {1, 1, 1}, {.over_frames = true});
-    };
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none);
-    const TensorId q = projected(".to_q", normed), k = projected(".to_k", normed);
-    const TensorId mixed =
-        graph_.attention(name + ".attention", q, k, projected(".to_v", normed), config_.attention);
-    return graph_.add(name, projected(".proj_out", mixed), x);
+    const TensorId attended = graph_.self_attention(name, normed,
+                                                    {.q = {name + ".to_q"},
+                                                     .k = {name + ".to_k"},
+                                                     .v = {name + ".to_v"},
+                                                     .out = name + ".proj_out",
+                                                     .over_frames = true,
+                                                     .frames = config_.attention});
+    return graph_.add(name, attended, x);
   }
 
   /// A convolution with a shortcut of repeated input channels, then depth to space.

@@ -234,15 +234,13 @@ class Builder {
   bool over_frames() const { return !config_.of_pictures; }
 
   TensorId attention(const std::string& name, TensorId x) {
-    const int64_t channels = graph_.tensor(x).channels;
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none, RmsNormBlocks::kByFrame);
-    const auto part = [&](const char* of, int32_t index) {
-      return graph_.conv(name + of, normed, channels, {1, 1, 1},
-                         {.part_of = name + ".to_qkv", .part = index, .parts = 3});
-    };
-    const TensorId q = part(".to_q", 0), k = part(".to_k", 1), v = part(".to_v", 2);
-    const TensorId mixed = graph_.attention(name + ".attention", q, k, v);
-    return graph_.add(name, graph_.conv(name + ".proj", mixed, channels, {1, 1, 1}), x);
+    const std::string qkv = name + ".to_qkv";
+    return graph_.add(
+        name,
+        graph_.self_attention(name, normed,
+                              {.q = {qkv, 0, 3}, .k = {qkv, 1, 3}, .v = {qkv, 2, 3}, .out = name + ".proj"}),
+        x);
   }
 
   /// Upsamples frames, then rows and columns. Each frame after the first becomes two. The convolution that

@@ -216,15 +216,27 @@ class Builder {
 
   TensorId attention(const std::string& name, TensorId x) {
     const bool of_pictures = config_.attention == Attention::of_pictures;
-    const int64_t channels = graph_.tensor(x).channels;
     const TensorId normed = normalised(name + ".norm", x, of_pictures, Activation::none);
-    const TensorId q = conv(name + ".q", normed, channels, 1, of_pictures);
-    const TensorId k = conv(name + ".k", normed, channels, 1, of_pictures);
-    const TensorId v = conv(name + ".v", normed, channels, 1, of_pictures);
-    const AttentionFrames frames =
-        config_.attention == Attention::interleaved ? AttentionFrames::interleaved : AttentionFrames::each;
-    const TensorId mixed = graph_.attention(name + ".attention", q, k, v, frames);
-    return graph_.add(name, conv(name + ".proj_out", mixed, channels, 1, of_pictures), x);
+    if (config_.attention == Attention::interleaved)
+      return graph_.add(name, interleaved_attention(name, normed), x);
+    const auto module = [&](const char* of) { return name + of + (of_pictures ? "" : ".conv"); };
+    const TensorId attended = graph_.self_attention(name, normed,
+                                                    {.q = {module(".q")},
+                                                     .k = {module(".k")},
+                                                     .v = {module(".v")},
+                                                     .out = module(".proj_out"),
+                                                     .over_frames = !of_pictures});
+    return graph_.add(name, attended, x);
+  }
+
+  TensorId interleaved_attention(const std::string& name, TensorId x) {
+    const int64_t channels = graph_.tensor(x).channels;
+    const TensorId q = graph_.conv(name + ".q.conv", x, channels, {1, 1, 1},
+                                   {.over_frames = true, .scale = attention_scale(channels)});
+    const TensorId k = conv(name + ".k", x, channels, 1, false);
+    const TensorId v = conv(name + ".v", x, channels, 1, false);
+    const TensorId mixed = graph_.attention(name + ".attention", q, k, v, AttentionFrames::interleaved);
+    return conv(name + ".proj_out", mixed, channels, 1, false);
   }
 
   TensorId upsample(const std::string& name, TensorId x, const Stage& stage) {

@@ -34,13 +34,14 @@ TensorId GroupNormBlocks::resnet(const std::string& name, TensorId x, int64_t ch
 }
 
 TensorId GroupNormBlocks::attention(const std::string& name, TensorId x, const AttentionKind& kind) {
-  const int64_t channels = graph_.tensor(x).channels;
   const TensorId normed = normalised(name + "." + kind.norm, x, Activation::none);
-  const TensorId q = graph_.conv(name + ".to_q", normed, channels, {1, 1, 1});
-  const TensorId k = graph_.conv(name + ".to_k", normed, channels, {1, 1, 1});
-  const TensorId v = graph_.conv(name + ".to_v", normed, channels, {1, 1, 1});
-  const TensorId mixed = graph_.attention(name + ".attention", q, k, v, kind.frames);
-  return graph_.add(name, graph_.conv(name + "." + kind.output, mixed, channels, {1, 1, 1}), x);
+  const TensorId attended = graph_.self_attention(name, normed,
+                                                  {.q = {name + ".to_q"},
+                                                   .k = {name + ".to_k"},
+                                                   .v = {name + ".to_v"},
+                                                   .out = name + "." + kind.output,
+                                                   .frames = kind.frames});
+  return graph_.add(name, attended, x);
 }
 
 }  // namespace headroom

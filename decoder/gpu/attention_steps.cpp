@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/gpu/gpu_steps.h"
@@ -11,10 +9,6 @@ namespace {
 
 int64_t positions_of(const MapView& map) {
   return map.region.y.length() * map.region.x.length();
-}
-
-float scale_of(const MapView& queries) {
-  return static_cast<float>(1 / std::sqrt(double(queries.channels)));
 }
 
 void attend_block(GpuSteps& steps, const StepCall& call) {
@@ -34,7 +28,6 @@ void attend_block(GpuSteps& steps, const StepCall& call) {
                             .query_frame = static_cast<int32_t>(block.frame),
                             .target_frame = static_cast<int32_t>(block.frame),
                             .key_frames = span_of(block.frames),
-                            .scale = scale_of(call.inputs[0]),
                             .state = {list(layout.sums), list(layout.largest), list(layout.weights)},
                             .first = block.first,
                             .last = block.last,
@@ -67,7 +60,6 @@ void attention(GpuSteps& steps, const StepCall& call) {
                                 .target_frame = frame,
                                 .key_frames = span_of(attended_frames(frames, t, frames_of_clip)),
                                 .interleaved = frames == AttentionFrames::interleaved,
-                                .scale = scale_of(queries),
                                 .workspace = taken.get(),
                                 .workspace_bytes = bytes,
                                 .tf32 = steps.sizes.tf32.products});

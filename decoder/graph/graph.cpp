@@ -1,6 +1,7 @@
 #include "decoder/graph/graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -88,6 +89,10 @@ const char* name_of(Edges edges) {
   return "?";
 }
 
+double attention_scale(int64_t channels) {
+  return 1 / std::sqrt(double(channels));
+}
+
 TensorId Graph::append(Op op, int64_t channels, Axes<int32_t> scale, bool statistics) {
   if (tensors_.empty()) throw std::logic_error("the input comes first");
   const TensorId id{static_cast<int32_t>(tensors_.size())};
@@ -135,6 +140,9 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
     throw std::logic_error(name + ": its outputs cannot be put in another order");
   if (!traits.mix_factor.empty() && channels != inputs)
     throw std::logic_error(name + ": its input cannot be mixed into its output");
+  if (!traits.product.empty() && (kernel != Axes<int32_t>{1, 1, 1} || channels != inputs || folds ||
+                                  traits.groups != 1 || traits.shortcut || pixels > 1))
+    throw std::logic_error(name + ": only plain 1x1 convolutions can be multiplied");
   return append({.name = name,
                  .kind = OpKind::conv,
                  .inputs = {x},
@@ -220,6 +228,20 @@ TensorId Graph::attention(const std::string& name, TensorId q, TensorId k, Tenso
   const Tensor from = tensor(q);
   return append({.name = name, .kind = OpKind::attention, .inputs = {q, k, v}, .frames = frames},
                 tensor(v).channels, from.scale);
+}
+
+TensorId Graph::self_attention(const std::string& name, TensorId x, const AttentionModules& modules) {
+  if (modules.frames == AttentionFrames::interleaved)
+    throw std::logic_error(name + ": interleaved frames mix channels, so keys differ from the input");
+  const int64_t channels = tensor(x).channels;
+  const auto product = [&](const std::string& of, TensorId from, const KernelProduct& kernels, double scale) {
+    return conv(of, from, channels, {1, 1, 1},
+                {.over_frames = modules.over_frames, .product = kernels, .scale = scale});
+  };
+  const TensorId queries =
+      product(name + ".to_q", x, {modules.q, modules.k, true}, attention_scale(channels));
+  const TensorId mixed = attention(name + ".attention", queries, x, x, modules.frames);
+  return product(modules.out, mixed, {modules.v, {modules.out}}, 1);
 }
 
 TensorId Graph::rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,

@@ -23,8 +23,9 @@ namespace headroom {
 //   upsample          {x} -> y: nearest, by `factor`
 //   norm              {x, s} -> y: (x - mean) / deviation * weight + bias, then `activation`
 //   add               {a, b} -> y: a + b, then `activation`
-//   attention         {q, k, v} -> y: one head. Queries attend to all positions of some frames of k and v
-//                     (AttentionFrames). k and v are barriers
+//   attention         {q, k, v} -> y: softmax(q kᵀ) v, one head. q includes the usual factor 1/√channels.
+//                     Queries attend to all positions of some frames of k and v (AttentionFrames). k and v
+//                     are barriers, and may be one tensor
 //   rms_norm          {x} -> y: x / root mean square over the channels of its position * weight + bias, then
 //                     `activation`. If centred, subtracts the mean first (layer norm)
 //   interpolate       {x} -> y: linear upsampling by 2 along the axes of `factor`, like PyTorch's with
@@ -189,6 +190,9 @@ constexpr Interval attended_frames(AttentionFrames frames, int64_t frame, int64_
   return {frames == AttentionFrames::up_to_own ? 0 : frame, frame + 1};
 }
 
+/// The factor of the queries of attention with one head, 1/√channels.
+double attention_scale(int64_t channels);
+
 /// Channel order of a stored convolution whose outputs become squares of pixels. The last name varies
 /// fastest.
 enum class StoredOrder {
@@ -231,6 +235,21 @@ struct Fold {
   FoldFirst first = FoldFirst::zeros;
 };
 
+/// A module of the model, or one of the equal parts that its outputs are split into.
+struct ModulePart {
+  std::string module{};
+  int32_t part = 0, parts = 1;
+};
+
+/// Two modules of 1×1 kernels, each with as many inputs as outputs, that one convolution replaces. Its kernel
+/// is the product of theirs.
+struct KernelProduct {
+  ModulePart first{}, second{};  ///< in the order in which the model's own code runs them
+  /// The second kernel is transposed, and the second module's bias has no effect (Graph::self_attention()).
+  bool transposes_second = false;
+  bool empty() const { return first.module.empty(); }
+};
+
 /// Properties of a convolution other than its kernel's extent.
 struct ConvolutionTraits {
   bool bias = true;
@@ -264,15 +283,22 @@ struct ConvolutionTraits {
   /// convolution computes them in the order of depth_to_space.
   int32_t stored_side = 1;
   StoredOrder stored_order = StoredOrder::channel_row_column;
-  /// The module whose outputs are split into `parts` equal parts. This operation computes part `part`. Empty:
-  /// the operation is a whole module.
-  std::string part_of{};
-  int32_t part = 0, parts = 1;
+  /// Empty: the operation is a module of its own.
+  KernelProduct product{};
   /// Name of a stored scalar m: the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution. Empty:
   /// none.
   std::string mix_factor{};
   /// Every output becomes output * scale + shift. Excludes a shortcut.
   double scale = 1, shift = 0;
+};
+
+/// Modules of an attention with one head, in which nothing but 1×1 convolutions stands between the normed
+/// tensor and the softmax.
+struct AttentionModules {
+  ModulePart q{}, k{}, v{};
+  std::string out{};         ///< the output projection, which is also the name of its operation
+  bool over_frames = false;  ///< as in ConvolutionTraits
+  AttentionFrames frames = AttentionFrames::each;  ///< not interleaved
 };
 
 /// Special values of Op::gamma_axes: an rms_norm with weight and bias, and one without parameters.
@@ -333,6 +359,14 @@ class Graph {
   TensorId add(const std::string& name, TensorId a, TensorId b, Activation activation = Activation::none);
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
                      AttentionFrames frames = AttentionFrames::each);
+  /// One head between positions of x, with its four projections. The keys and the values are x itself,
+  /// because the rows of softmax sum to 1 and a number that is added to all scores of a query has no effect:
+  ///
+  ///     q kᵀ  = (x Wq + bq)(x Wk + bk)ᵀ      = (x Wq Wkᵀ + bq Wkᵀ) xᵀ + a number for each query
+  ///     y     = softmax (x Wv + bv) Wo + bo  = (softmax x)(Wv Wo) + (bv Wo + bo)
+  ///
+  /// Weights are multiplied in double (decoder/weights/kernel_product.h).
+  TensorId self_attention(const std::string& name, TensorId x, const AttentionModules& modules);
   /// `gamma_axes` as in Op.
   TensorId rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,
                     int32_t gamma_axes = kWeightAndBias);

@@ -92,8 +92,11 @@ void KeptBlocks::for_each_block(TensorId keys, TensorId values, const Interval& 
   const auto frame = [&](int64_t n) { return frames.begin + n / count % frames.length(); };
   const auto fetch = [&](int64_t n) {
     std::vector<BlockTransfers::Block> blocks;
-    for (const StagedBlocks* staged : {&key_blocks, &value_blocks})
-      blocks.push_back(staged->fetched(item(n), n % count, reads(frame(n)), place(n)));
+    const auto add = [&](const StagedBlocks& staged) {
+      blocks.push_back(staged.fetched(item(n), n % count, reads(frame(n)), place(n)));
+    };
+    add(key_blocks);
+    if (values != keys) add(value_blocks);
     return transfers_->queue_read(blocks);
   };
   BlockTransfers::Ticket next = all > 0 ? fetch(0) : 0;

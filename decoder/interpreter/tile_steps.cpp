@@ -94,8 +94,8 @@ void TileSteps::make_tile(size_t slot, const Region& region) {
   // Round values that a plan may keep, as storing them would. So results do not depend on which tensors a
   // plan keeps. Values that are only moved are rounded already, except the latent's.
   const bool moves_latent = step.kind == OpKind::depth_to_space && step.inputs[0].tensor == graph_.input();
-  if ((operation(step.kind).rounds || moves_latent) && step.tensor != graph_.output())
-    device_.round(made, sizes_.items);
+  const bool rounds = step.op != OpId{-1} && rounds_result(graph_, graph_.op(step.op));
+  if ((rounds || moves_latent) && step.tensor != graph_.output()) device_.round(made, sizes_.items);
 }
 
 /// Computes a region of a step's result into `made`: the whole tile, its new positions, or blocks of a kept

@@ -26,9 +26,16 @@ AttentionWork attention_work(int64_t queries, int64_t keys, int64_t channels) {
 
 bool takes_keys_by_block(const Graph& graph, const Op& op) {
   if (op.kind != OpKind::attention || op.frames == AttentionFrames::interleaved) return false;
-  const auto read_once = [&](TensorId id) { return graph.readers(id).size() == 1; };
-  return op.inputs[1] != op.inputs[2] && op.inputs[0] != op.inputs[1] && op.inputs[0] != op.inputs[2] &&
-         read_once(op.inputs[1]) && read_once(op.inputs[2]);
+  const auto read_by_it_alone = [&](TensorId id) {
+    const std::vector<OpId>& readers = graph.readers(id);
+    return std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+      const Op& other = graph.op(reader);
+      const bool recomputes = other.inputs[0] == id && !is_barrier(other, 0);
+      return &other == &op || (recomputes && is_kept_for_barriers_only(graph, id));
+    });
+  };
+  return op.inputs[0] != op.inputs[1] && op.inputs[0] != op.inputs[2] && read_by_it_alone(op.inputs[1]) &&
+         read_by_it_alone(op.inputs[2]);
 }
 
 std::vector<TensorId> staged_in(const Pass& pass, const std::vector<TensorId>& below) {
@@ -36,7 +43,8 @@ std::vector<TensorId> staged_in(const Pass& pass, const std::vector<TensorId>& b
   for (const Step& step : pass.steps) {
     if (step.kind != OpKind::attention) continue;
     for (size_t i : {1, 2}) {
-      if (contains(below, step.inputs[i].tensor)) staged.push_back(step.inputs[i].tensor);
+      const TensorId id = step.inputs[i].tensor;
+      if (contains(below, id) && !contains(staged, id)) staged.push_back(id);
     }
   }
   return staged;

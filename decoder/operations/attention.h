@@ -51,7 +51,7 @@ struct AttentionWork {
 AttentionWork attention_work(int64_t queries, int64_t keys, int64_t channels);
 
 /// True if an attention can read keys and values block by block, so that they can live in a lower tier. Its
-/// frames must not be interleaved, and no other operation may read either tensor.
+/// frames must not be interleaved, and no other operation may read either tensor from where it is kept.
 bool takes_keys_by_block(const Graph& graph, const Op& op);
 /// The tensors of `below` that the pass's attention reads as keys or values. `below` lists tensors in a lower
 /// tier.

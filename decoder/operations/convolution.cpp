@@ -128,13 +128,30 @@ Edges edges(const Op& op) {
   return op.convolution.edges;
 }
 
+/// Appends weight and bias of a module, unless the list has them.
+void add_module(std::vector<Parameter>& list, const ModulePart& module, int64_t channels, bool over_frames) {
+  if (!list.empty() && list.front().name == module.module + ".weight") return;
+  Parameter weight{module.module + ".weight", {channels * module.parts, channels, 1, 1}};
+  if (over_frames) weight.shape.push_back(1);
+  list.push_back(std::move(weight));
+  list.push_back({module.module + ".bias", {channels * module.parts}});
+}
+
+std::vector<Parameter> parameters_of_product(const Graph& graph, const Op& op) {
+  const KernelProduct& product = op.convolution.product;
+  std::vector<Parameter> list;
+  for (const ModulePart* module : {&product.first, &product.second})
+    add_module(list, *module, output_channels(graph, op), op.convolution.over_frames);
+  return list;
+}
+
 std::vector<Parameter> parameters(const Graph& graph, const Op& op) {
   const ConvolutionTraits& traits = op.convolution;
+  if (!traits.product.empty()) return parameters_of_product(graph, op);
   const int64_t channels = output_channels(graph, op);
-  const std::string own = traits.part_of.empty() ? op.name : traits.part_of;
   const std::vector<std::string> modules =
-      traits.stacked.empty() ? std::vector<std::string>{own} : traits.stacked;
-  std::vector<int64_t> shape{channels * traits.parts / static_cast<int64_t>(modules.size()),
+      traits.stacked.empty() ? std::vector<std::string>{op.name} : traits.stacked;
+  std::vector<int64_t> shape{channels / static_cast<int64_t>(modules.size()),
                              input_channels(graph, op) / op.groups};
   const int32_t frames = std::max(op.kernel.t, traits.stored_frames);
   if (frames > 1 || traits.over_frames) shape.push_back(frames);
@@ -142,7 +159,7 @@ std::vector<Parameter> parameters(const Graph& graph, const Op& op) {
   std::vector<Parameter> list;
   list.reserve(modules.size() + 6);
   for (const std::string& module : modules) list.push_back({module + ".weight", shape});
-  if (traits.bias) list.push_back({own + ".bias", {channels * traits.parts}});
+  if (traits.bias) list.push_back({op.name + ".bias", {channels}});
   if (!traits.batch_norm.empty()) {
     for (const char* name : {".weight", ".bias", ".running_mean", ".running_var"})
       list.push_back({traits.batch_norm + name, {channels}});

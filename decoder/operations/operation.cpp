@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 namespace headroom {
 
@@ -70,6 +71,21 @@ Region needed_region(const Op& op, const Region& output) {
   return needed;
 }
 
+bool is_kept_for_barriers_only(const Graph& graph, TensorId id) {
+  const Op* producer = graph.producer(id);
+  return producer != nullptr && operation(producer->kind).cheap && !graph.tensor(id).cut_point;
+}
+
+bool rounds_result(const Graph& graph, const Op& op) {
+  const auto attends = [&](OpId id) {
+    const Op& reader = graph.op(id);
+    return reader.kind == OpKind::attention &&
+           (reader.inputs[1] == op.output || reader.inputs[2] == op.output);
+  };
+  const std::vector<OpId>& readers = graph.readers(op.output);
+  return operation(op.kind).rounds || std::any_of(readers.begin(), readers.end(), attends);
+}
+
 TensorId measured_tensor(const Op& op) {
   return takes_statistics(op.kind) ? op.inputs[0] : op.output;
 }
@@ -106,15 +122,14 @@ int64_t elements_of(const Parameter& parameter) {
   return product;
 }
 
-int64_t parameter_elements(const Graph& graph, const Op& op) {
-  int64_t sum = 0;
-  for (const Parameter& parameter : parameters_of(graph, op)) sum += elements_of(parameter);
-  return sum / op.convolution.parts;
-}
-
 int64_t parameter_elements(const Graph& graph) {
+  std::unordered_set<std::string> counted;  // several operations may read a parameter
   int64_t sum = 0;
-  for (const Op& op : graph.ops()) sum += parameter_elements(graph, op);
+  for (const Op& op : graph.ops()) {
+    for (const Parameter& parameter : parameters_of(graph, op)) {
+      if (counted.insert(parameter.name).second) sum += elements_of(parameter);
+    }
+  }
   return sum;
 }
 

@@ -28,14 +28,15 @@ struct Operation {
   /// Each position of the result depends only on that position of the inputs. Convolutions of 1 × 1 have this
   /// property too, although their kind does not.
   bool pointwise = false;
-  /// The result is never kept: it is recomputed position by position from an input that is no larger.
+  /// The result is recomputed position by position from an input that is no larger. It is kept only as the
+  /// keys and values of an attention, or at a cut point.
   bool cheap = false;
   /// Its step requires a tile of the first input that covers exactly the needed region.
   bool reads_exact_tile = false;
   /// Its step can make a tile with padding outside the picture.
   bool pads = false;
   /// Its results are rounded to the plan's dtype when they are computed, so they may be kept. Other
-  /// operations only copy input values, or every reader recomputes them.
+  /// operations only copy input values, or every reader recomputes them. See rounds_result().
   bool rounds = false;
   /// Its parameters are a scale and a bias for each channel.
   bool has_scale_and_bias = false;
@@ -77,6 +78,12 @@ Edges edges_read(const Op& op);
 bool needs_all_frames(const Op& op);
 /// True if input `input` must be complete before any output exists.
 bool is_barrier(const Op& op, size_t input);
+/// True if a plan keeps the tensor only for operations that read it whole. All others recompute it, because
+/// it is cheap. An example is a normed tensor that is also the keys and values of an attention.
+bool is_kept_for_barriers_only(const Graph& graph, TensorId id);
+/// True if the result is rounded to the plan's dtype when it is computed: Operation::rounds, or attention
+/// reads it as keys or values, for which it is kept.
+bool rounds_result(const Graph& graph, const Op& op);
 /// The region of the inputs that an output region needs, not clipped to the picture. Not for barrier inputs.
 /// If needs_all_frames() is true, the region leaves out the other frames.
 Region needed_region(const Op& op, const Region& output);
@@ -91,8 +98,7 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
 /// `<name>.weight` and `<name>.bias`, one value of each for a channel.
 std::vector<Parameter> scale_and_bias(const Graph& graph, const Op& op);
 int64_t elements_of(const Parameter& parameter);
-/// Elements of all parameters of the operation.
-int64_t parameter_elements(const Graph& graph, const Op& op);
+/// Elements of all parameters of a model. Counts a parameter once, even if several operations read it.
 int64_t parameter_elements(const Graph& graph);
 /// Operation::flops_per_position. Convolutions count as the direct algorithm does, with upsampling as its
 /// phases do. For attention, `latent` determines the number of keys. If the number differs between frames,

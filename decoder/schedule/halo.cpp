@@ -87,8 +87,8 @@ PassNeeds::PassNeeds(const Graph& graph, const std::vector<bool>& kept, const Pa
       continue;
     }
     const Need& need = of(op.output);
-    const bool read_whole = op.output == graph.input() || kept[index(op.output)];
-    if (!need.any() || read_whole) continue;
+    const bool read_kept = kept[index(op.output)] && !is_kept_for_barriers_only(graph, op.output);
+    if (!need.any() || read_kept) continue;
     first_op_ = std::min(first_op_, i);
     add_inputs(op, need.all(carried_), kept);
   }

@@ -33,7 +33,10 @@ class Lowering {
   }
 
  private:
-  bool is_kept(TensorId id) const { return id == graph_.input() || kept_[index(id)]; }
+  /// True if an operation that reads part of the tensor takes it from kept blocks.
+  bool is_kept(TensorId id) const {
+    return id == graph_.input() || (kept_[index(id)] && !is_kept_for_barriers_only(graph_, id));
+  }
 
   void set_scale() {
     std::vector<TensorId> wanted = goal_.keeps;
@@ -335,7 +338,9 @@ TensorId in_place_base(const Graph& graph, const std::vector<bool>& kept, const 
                        TensorId target) {
   const Op* add = graph.producer(target);
   if (add == nullptr || add->kind != OpKind::add) return TensorId{-1};
-  const auto has_blocks = [&](TensorId id) { return id != graph.input() && kept[index(id)]; };
+  const auto has_blocks = [&](TensorId id) {
+    return id != graph.input() && kept[index(id)] && !is_kept_for_barriers_only(graph, id);
+  };
   if (has_blocks(add->inputs[0]) == has_blocks(add->inputs[1])) return TensorId{-1};
   const TensorId base = add->inputs[has_blocks(add->inputs[0]) ? 0 : 1];
   for (const Step& step : without.steps) {

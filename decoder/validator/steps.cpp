@@ -191,7 +191,7 @@ class StepCheck {
   }
 
   /// Keys and values in a lower tier arrive block by block. Both must be in the same tier with blocks of the
-  /// same height, and only this step of the pass may read them.
+  /// same height, and only this step of the pass may read them. They may be one tensor.
   bool check_blocks_of_keys(size_t i, const KeptTensor& own, const std::string& which) {
     const auto misplaced = [&](const char* why) {
       return refuse(which + "every tile reads the whole of " + view_.name(own.tensor) + ", which lives in " +
@@ -204,14 +204,14 @@ class StepCheck {
       return misplaced("and frames are interleaved");
     const Operand& other = step_.inputs[3 - i];
     const KeptTensor* beside = view_.kept(other.tensor);
-    if (beside == nullptr || beside == &own || beside->tier != own.tier ||
-        beside->block_rows != own.block_rows)
+    if (beside == nullptr || beside->tier != own.tier || beside->block_rows != own.block_rows)
       return misplaced("but keys and values need the same tier and block_rows");
-    int64_t readers = 0;
-    if (!view_.spend(static_cast<int64_t>(view_.plan.passes[ref_.pass].steps.size()))) return false;
-    for (const Step& step : view_.plan.passes[ref_.pass].steps)
-      readers += std::count(step.inputs.begin(), step.inputs.end(), step_.inputs[i]);
-    return readers == 1 || misplaced("for more than one step");
+    const auto reads = [&](const Step& step) {
+      return std::count(step.inputs.begin(), step.inputs.end(), step_.inputs[i]) > 0;
+    };
+    const std::vector<Step>& steps = view_.plan.passes[ref_.pass].steps;
+    if (!view_.spend(static_cast<int64_t>(steps.size()))) return false;
+    return std::count_if(steps.begin(), steps.end(), reads) == 1 || misplaced("for more than one step");
   }
 
   bool check_tile(const Operand& operand, const std::string& which) {

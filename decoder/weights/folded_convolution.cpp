@@ -31,6 +31,10 @@ FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const Par
       stored_frames_(std::max<int64_t>(shape_.frames, op.convolution.stored_frames)),
       parameters_(parameters_of(graph, op)),
       modules_(std::max<size_t>(1, op.convolution.stacked.size())) {
+  if (!op.convolution.product.empty()) {
+    product_.emplace(graph, op, source);
+    return;
+  }
   if (op.convolution.shortcut) shortcut_weight_ = 1;
   if (!op.convolution.batch_norm.empty()) fold_batch_norm();
   if (!op.convolution.mix_factor.empty()) fold_mix_factor();
@@ -91,8 +95,7 @@ int64_t FoldedConvolution::stored_output(int64_t output) const {
 void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
   const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
   const int64_t of_input = stored_frames_ * shape_.rows * shape_.columns;
-  const int64_t begin =
-      (op_.convolution.part * shape_.outputs + stored_output(output) % of_module) * group_inputs() * of_input;
+  const int64_t begin = stored_output(output) % of_module * group_inputs() * of_input;
   source_(parameters_[static_cast<size_t>(output / of_module)],
           {begin + inputs.begin * of_input, begin + inputs.end * of_input}, out);
   if (scale_.empty()) return;
@@ -101,6 +104,7 @@ void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, floa
 }
 
 void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float* out) const {
+  if (product_) return product_->read_row(output, inputs, out);
   const int64_t stored_taps = shape_.rows * shape_.columns, taps = frame_taps();
   const int64_t frame_values = inputs.length() * taps;
   if (stored_frames_ == 1 && !shape_.upsamples) {
@@ -153,9 +157,9 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
 }
 
 void FoldedConvolution::read_bias(float* out, bool with_shift) const {
+  if (product_) return product_->read_bias(out);
   std::fill_n(out, shape_.outputs, 0.0f);
-  const int64_t first = op_.convolution.part * shape_.outputs;
-  if (op_.convolution.bias) source_(parameters_[modules_], {first, first + shape_.outputs}, out);
+  if (op_.convolution.bias) source_(parameters_[modules_], {0, shape_.outputs}, out);
   if (op_.convolution.stored_order != StoredOrder::channel_row_column) {
     const std::vector<float> stored(out, out + shape_.outputs);
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];

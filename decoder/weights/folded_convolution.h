@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
+#include "decoder/weights/kernel_product.h"
 #include "decoder/weights/parameter_source.h"
 
 namespace headroom {
@@ -16,6 +18,7 @@ namespace headroom {
 void sum_phases(const float* taps, float* phases);
 
 /// Final fp32 parameters of one convolution. The model's other parameters are folded into kernel and bias:
+/// - the kernels of two modules in a row are multiplied (MultipliedKernels);
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;
 /// - so do a scale and a shift of the result;
 /// - a shortcut adds the weight of the input to the tap that reads it at the output's own position;
@@ -56,9 +59,10 @@ class FoldedConvolution {
   const KernelShape shape_;
   const int64_t stored_frames_;
   const std::vector<Parameter> parameters_;
-  const size_t modules_;               ///< modules whose kernels are stacked along the outputs
-  std::vector<double> scale_, shift_;  ///< by output; empty if nothing scales the result
-  float shortcut_weight_ = 0;          ///< of the input in the result
+  const size_t modules_;                      ///< modules whose kernels are stacked along the outputs
+  std::optional<MultipliedKernels> product_;  ///< unset if the operation is a module of its own
+  std::vector<double> scale_, shift_;         ///< by output; empty if nothing scales the result
+  float shortcut_weight_ = 0;                 ///< of the input in the result
 };
 
 }  // namespace headroom

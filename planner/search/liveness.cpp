@@ -156,7 +156,7 @@ void PassLiveness::find_demands() {
       const bool deeper = tensor_depths_[t] > pass_depths_[pass];
       if (!deeper) end = std::max(end, tensor_id(t + 1));
       if (!deeper || !reached.contains(id) || statistics_.contains(id)) continue;
-      for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
+      insert_inputs(reached, *graph_.producer(id));
       reached.erase(id);  // not computed yet, so it cannot be kept
     }
     demands_.push_back(std::move(reached));
@@ -246,7 +246,17 @@ std::vector<bool> PassLiveness::available(size_t pass, const std::vector<TensorI
 void PassLiveness::walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const {
   for (TensorId id = reached.last_before(end); id > TensorId{0}; id = reached.last_before(id)) {
     if (kept.contains(id) || statistics_.contains(id)) continue;
-    for (TensorId input : graph_.producer(id)->inputs) reached.insert(input);
+    insert_inputs(reached, *graph_.producer(id));
+  }
+}
+
+/// Inserts what an operation reads. It recomputes some inputs even if they are kept, from their own inputs.
+void PassLiveness::insert_inputs(TensorSet& reached, const Op& op) const {
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    const TensorId input = op.inputs[k];
+    reached.insert(input);
+    if (!is_barrier(op, k) && is_kept_for_barriers_only(graph_, input))
+      insert_inputs(reached, *graph_.producer(input));
   }
 }
 

@@ -74,6 +74,7 @@ class PassLiveness {
   void find_masks();
   /// Adds to `reached` the inputs of its members before `end`, transitively. Stops at kept tensors.
   void walk_back(TensorSet& reached, TensorId end, const TensorSet& kept) const;
+  void insert_inputs(TensorSet& reached, const Op& op) const;
 
   const Graph& graph_;
   std::vector<BarrierTargets> targets_;

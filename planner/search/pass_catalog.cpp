@@ -173,9 +173,13 @@ std::vector<std::vector<TensorId>> PassCatalog::movable(size_t pass,
       groups.push_back({id});
       continue;
     }
-    const Op& reader = graph_.op(graph_.readers(id).front());
-    if (takes_keys_by_block(graph_, reader) && reader.inputs[1] == id)
-      groups.push_back({id, reader.inputs[2]});
+    for (OpId of : graph_.readers(id)) {
+      const Op& reader = graph_.op(of);
+      if (!takes_keys_by_block(graph_, reader) || reader.inputs[1] != id) continue;
+      groups.push_back({id});
+      if (reader.inputs[2] != id) groups.back().push_back(reader.inputs[2]);
+      break;
+    }
   }
   return groups;
 }

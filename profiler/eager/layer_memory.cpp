@@ -77,14 +77,21 @@ class Layer {
   /// Size ratio of fp32 copies to 16-bit values; 0 for fp32.
   int64_t widened() const { return setting_.element_bytes < 4 ? 4 / setting_.element_bytes : 0; }
 
-  /// Bytes of the kernel, without the bias.
+  /// Bytes of the kernel, without the bias. The module of a folded attention that diffusers runs here: the
+  /// queries' projection, with keys and values if it is one module, or the output projection.
   int64_t kernel() const {
+    const KernelProduct& product = op_.convolution.product;
+    const ModulePart& module = product.transposes_second ? product.first : product.second;
     int64_t elements = 0;
     for (const Parameter& parameter : parameters_of(graph_, op_)) {
-      if (!ends_with(parameter.name, ".bias")) elements += elements_of(parameter);
+      const bool own = product.empty() || parameter.name == module.module + ".weight";
+      if (own && !ends_with(parameter.name, ".bias")) elements += elements_of(parameter);
     }
     return elements * setting_.element_bytes;
   }
+
+  /// True if the operation replaces three projections of diffusers, to queries, keys and values.
+  bool projects_thrice() const { return op_.convolution.product.transposes_second; }
 
   /// Library workspace of a 2D convolution.
   int64_t library(int64_t input, int64_t output) const {
@@ -126,9 +133,9 @@ class Layer {
   bool upsamples() const { return op_.factor.y * op_.factor.x > 1; }
 
   LayerBytes kl_convolution() const {
-    for (const char* linear : {".to_q", ".to_k", ".to_v", ".to_out.0"}) {
-      if (ends_with(op_.name, linear)) return {out_, 0};
-    }
+    // Linear layers need no workspace. All results of the projections are alive until the attention.
+    if (projects_thrice()) return {3 * out_, 0};
+    if (ends_with(op_.name, ".to_out.0")) return {out_, 0};
     if (!upsamples()) return {out_, library(in_, out_)};
     return {out_, upsampled() + library(upsampled(), out_)};
   }
@@ -161,11 +168,7 @@ class Layer {
 
   /// 2D convolution, frame by frame. Upsampling several frames copies its input and its result.
   LayerBytes wan_convolution() const {
-    if (op_.convolution.parts > 1) {
-      if (is_later_part(op_, setting_)) return {};
-      const int64_t all = out_ * op_.convolution.parts;
-      return {all, std::max(all, library(in_, all))};
-    }
+    if (projects_thrice()) return {3 * out_, std::max(3 * out_, library(in_, 3 * out_))};
     if (!upsamples()) return {out_, library(in_, out_)};
     const int64_t copies = place_.frames_in > 1 ? upsampled() + in_ : 0;
     const int64_t wide = upsampled() * widened();  // fp32 copy of 16-bit values
@@ -214,10 +217,6 @@ TensorId made_of_frame(const Graph& graph, EagerNetwork of) {
   while (stage_of(*graph.producer(made), of) == EagerStage::after_frames)
     made = graph.producer(made)->inputs[0];
   return made;
-}
-
-bool is_later_part(const Op& op, const EagerSetting& setting) {
-  return setting.of == EagerNetwork::wan && op.kind == OpKind::conv && op.convolution.part > 0;
 }
 
 int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk) {

@@ -45,8 +45,4 @@ LayerBytes layer_bytes(const Graph& graph, const Op& op, const EagerSetting& set
 /// Input frames that a convolution over time keeps after this chunk for the next one. 0 for other operations.
 int64_t cached_frames(const Op& op, const EagerSetting& setting, int64_t chunk);
 
-/// True for the second and third of the query, key and value operations, if one convolution computes all
-/// three. The first operation accounts for all of them.
-bool is_later_part(const Op& op, const EagerSetting& setting);
-
 }  // namespace headroom::profiler

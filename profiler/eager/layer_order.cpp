@@ -77,7 +77,11 @@ std::vector<size_t> held_until(const Graph& graph, const std::vector<OpId>& orde
   for (size_t i = 0; i < order.size(); ++i) {
     const Op& op = graph.op(order[i]);
     until[index(op.output)] = std::max(until[index(op.output)], i);
-    for (TensorId input : op.inputs) until[index(input)] = std::max(until[index(input)], i);
+    // diffusers attends to keys and values of their own, which the queries' operation makes. So it drops the
+    // normed tensor after that operation.
+    const bool one_tensor = op.kind == OpKind::attention && op.inputs[1] == op.inputs[2];
+    for (size_t k = 0; k < (one_tensor ? 1 : op.inputs.size()); ++k)
+      until[index(op.inputs[k])] = std::max(until[index(op.inputs[k])], i);
     for (const std::string& path : called_modules(op.name)) {
       Module& module = modules[path];
       if (module.made.empty()) module.called_with.insert(op.inputs[0]);

@@ -62,6 +62,10 @@ class OperationCall {
   void add_input(size_t k, Prepared& prepared) const {
     const Tensor& tensor = graph_.tensor(op_.inputs[k]);
     if (tensor.statistics) return;
+    if (op_.kind == OpKind::attention && k == 2 && op_.inputs[1] == op_.inputs[2]) {
+      prepared.call.inputs.push_back(prepared.call.inputs[1]);
+      return;
+    }
     if (op_.kind == OpKind::attention && k > 0) {
       prepared.kept.push_back(operands_.blocks(keys_, tensor.channels));
       prepared.call.inputs.push_back(prepared.kept.back().view());
@@ -83,7 +87,8 @@ class OperationCall {
   /// `makes_tile`: the call allocates its output tile each time, as a step does.
   Call timed(const SharedCall& prepared, bool makes_tile) const {
     const int64_t channels = makes_tile ? graph_.tensor(op_.output).channels : 0;
-    return {[prepared, makes_tile, channels, &device = device_, &operands = operands_] {
+    const bool rounds = rounds_result(graph_, op_);
+    return {[prepared, makes_tile, rounds, channels, &device = device_, &operands = operands_] {
               StepCall& call = prepared->call;
               DeviceTile made;
               if (makes_tile) {
@@ -92,7 +97,7 @@ class OperationCall {
               }
               if (operation(call.kind).reads_kept) read_kept(operands, call);
               device.run(call);
-              if (operation(call.kind).rounds) device.round(call.target, 1);
+              if (rounds) device.round(call.target, 1);
             },
             operands_.tile_bytes(positions(extent_of(region_)) * channels)};
   }

@@ -125,7 +125,38 @@ class PlainDecode {
     return size > 1 ? position : 0;
   }
 
+  /// Runs both modules one after another. A transposed second one maps its outputs to its inputs, without a
+  /// bias.
+  void multiply(const Op& op) {
+    const KernelProduct& product = op.convolution.product;
+    const std::vector<Parameter> names = parameters_of(graph_, op);
+    const auto weights = parameters(op);
+    const int64_t channels = graph_.tensor(op.output).channels;
+    const auto read = [&](const ModulePart& part, const char* leaf) {
+      const auto found = std::find_if(names.begin(), names.end(),
+                                      [&](const Parameter& own) { return own.name == part.module + leaf; });
+      const std::vector<float>& all = weights.at(static_cast<size_t>(found - names.begin()));
+      const auto count = std::ssize(all) / part.parts;
+      return Values(all.begin() + part.part * count, all.begin() + (part.part + 1) * count);
+    };
+    const Values first = read(product.first, ".weight"), added = read(product.first, ".bias");
+    const Values second = read(product.second, ".weight"), last = read(product.second, ".bias");
+    const bool transposed = product.transposes_second;
+    const Values& in = tensors_[index(op.inputs[0])];
+    each(op, [&](int64_t o, int64_t t, int64_t y, int64_t x) {
+      double sum = transposed ? 0 : last[static_cast<size_t>(o)];
+      for (int64_t m = 0; m < channels; ++m) {
+        double between = added[static_cast<size_t>(m)];
+        for (int64_t i = 0; i < channels; ++i)
+          between += first[static_cast<size_t>(m * channels + i)] * in[place(op.inputs[0], i, t, y, x)];
+        sum += second[static_cast<size_t>(transposed ? m * channels + o : o * channels + m)] * between;
+      }
+      return sum * op.convolution.scale;
+    });
+  }
+
   void convolve(const Op& op) {
+    if (!op.convolution.product.empty()) return multiply(op);
     const TensorId from = op.inputs[0];
     const Values& in = tensors_[index(from)];
     const auto weights = parameters(op);
@@ -152,7 +183,7 @@ class PlainDecode {
                in[place(from, o / outputs_of_group * inputs + c, frame, row / op.factor.y,
                         column / op.factor.x)];
       }
-      return sum;
+      return sum * traits.scale + traits.shift;
     });
     if (!traits.keeps_first_frame) return;
     for (int64_t c = 0; c < graph_.tensor(from).channels; ++c) {
@@ -358,8 +389,7 @@ class PlainDecode {
         Values sums(values[0][0].size(), 0.0);
         double largest = -std::numeric_limits<double>::infinity(), total = 0;
         const auto score = [&](const Values& key) {
-          return std::inner_product(key.begin(), key.end(), query.begin(), 0.0) /
-                 std::sqrt(double(query.size()));
+          return std::inner_product(key.begin(), key.end(), query.begin(), 0.0);
         };
         for (size_t f = begin; f < end; ++f)
           for (const Values& key : keys[f]) largest = std::max(largest, score(key));

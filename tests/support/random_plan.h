@@ -110,11 +110,12 @@ inline std::vector<PassDecision> draw_decisions(const Model& model, const Sizes&
       below[index(id)] = true;
     }
     for (TensorId id : targets[pass].kept) {
-      const Op& reader = graph.op(graph.readers(id).front());
+      const Op& reader = graph.op(graph.readers(id).back());  // attention stands behind its queries
       if (style.below == 0 || !takes_keys_by_block(graph, reader) || reader.inputs[1] != id ||
           !random.chance(style.below))
         continue;
-      decision.below.insert(decision.below.end(), {id, reader.inputs[2]});
+      decision.below.push_back(id);
+      if (reader.inputs[2] != id) decision.below.push_back(reader.inputs[2]);
     }
     goal = goal_of(targets[pass], decision, sizes);
     const Pass lowered = lower_pass(graph, kept, goal);

@@ -61,7 +61,7 @@ struct Clip {
           double dot = 0;
           for (int64_t c = 0; c < channels; ++c)
             dot += double(query[c]) * double(keys[first + static_cast<size_t>(k * channels + c)]);
-          scores.push_back(counts ? dot / std::sqrt(double(channels)) : -HUGE_VAL);
+          scores.push_back(counts ? dot : -HUGE_VAL);
         }
         const double largest = *std::max_element(scores.begin(), scores.end());
         double total = 0;
@@ -79,7 +79,7 @@ struct Clip {
   }
 
   /// No score's terms, without their signs, add up to more (Cauchy and Schwarz).
-  double most_of_a_score() const { return longest(queries) * longest(keys) / std::sqrt(double(channels)); }
+  double most_of_a_score() const { return longest(queries) * longest(keys); }
 
   KeptMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
     KeptMap map(KeptTensor{.block_rows = block_rows}, extent(), channels, items, dtype,

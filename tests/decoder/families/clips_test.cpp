@@ -61,18 +61,26 @@ TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unf
 TEST_CASE("queries, keys and values of Wan's attention are parts of one module") {
   const Model model = model_of(test::tiny_wan_config());
   const std::string attention = "decoder.mid_block.attentions.0";
-  int parts = 0;
-  for (const Op& op : model.graph.ops()) {
-    if (op.convolution.part_of.empty()) continue;
-    const std::vector<Parameter> parameters = parameters_of(model.graph, op);
-    REQUIRE(parameters.size() == 2);
-    CHECK(parameters[0].name == attention + ".to_qkv.weight");
-    CHECK(parameters[0].shape == std::vector<int64_t>{48, 16, 1, 1});
-    CHECK(parameters[1].name == attention + ".to_qkv.bias");
-    CHECK(parameters[1].shape == std::vector<int64_t>{48});
-    CHECK(op.convolution.part == parts++);
-  }
-  CHECK(parts == 3);
+  const auto names_of = [&](const std::string& op) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter :
+         parameters_of(model.graph, model.graph.op(model.graph.find_op(attention + op))))
+      names.push_back(parameter.name.substr(attention.size()));
+    return names;
+  };
+  CHECK(names_of(".to_q") == std::vector<std::string>{".to_qkv.weight", ".to_qkv.bias"});
+  CHECK(names_of(".proj") ==
+        std::vector<std::string>{".to_qkv.weight", ".to_qkv.bias", ".proj.weight", ".proj.bias"});
+  const Op& queries = model.graph.op(model.graph.find_op(attention + ".to_q"));
+  const Op& output = model.graph.op(model.graph.find_op(attention + ".proj"));
+  CHECK(parameters_of(model.graph, queries)[0].shape == std::vector<int64_t>{48, 16, 1, 1});
+  CHECK(parameters_of(model.graph, queries)[1].shape == std::vector<int64_t>{48});
+  CHECK(parameters_of(model.graph, output)[2].shape == std::vector<int64_t>{16, 16, 1, 1});
+  const auto part = [](const ModulePart& module) { return std::pair(module.part, module.parts); };
+  CHECK(part(queries.convolution.product.first) == std::pair(0, 3));
+  CHECK(part(queries.convolution.product.second) == std::pair(1, 3));
+  CHECK(part(output.convolution.product.first) == std::pair(2, 3));
+  CHECK(part(output.convolution.product.second) == std::pair(0, 1));
   const Op& norm = model.graph.op(model.graph.find_op(attention + ".norm"));
   CHECK(parameters_of(model.graph, norm)[0].shape == std::vector<int64_t>{16, 1, 1});
 }

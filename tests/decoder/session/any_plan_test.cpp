@@ -76,7 +76,7 @@ void check_any_plan_of_clips(uint64_t first_seed, uint64_t count, int64_t least_
   CHECK(seen.chunked > 10);
   CHECK(seen.carried_frames > 10);
   CHECK(seen.one_frame > 5);
-  CHECK(seen.staged >= seen.attended / 10);
+  CHECK(seen.staged >= seen.attended / 20);
   CHECK(seen.pictures > 0);
 }
 

@@ -5,6 +5,7 @@
 #include "decoder/operations/operation.h"
 #include "decoder/validator/validator.h"
 #include "tests/decoder/files/scratch.h"
+#include "tests/support/causal_attention.h"
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
@@ -39,9 +40,6 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
   entry("decoder.conv_in").tier = MemoryTier::host;
   refused({"decoder.conv_in is kept in host", "on the CPU the device's memory is the host's"});
   plan = good;
-  entry("decoder.mid_block.attentions.0.to_k").tier = MemoryTier::scratch;
-  refused({"decoder.mid_block.attentions.0.to_k is kept in scratch", "attention"});
-  plan = good;
   entry("decoder.conv_in").tier = MemoryTier::scratch;
   plan.scratch_limit_bytes = 1;
   refused({"scratch folder", "limit is 1 bytes"});
@@ -49,6 +47,24 @@ TEST_CASE("tensors below the device that the runtime cannot serve there are refu
   refused({"/dev/shm", "is in memory"});
   plan.scratch_folder = "";
   refused({"scratch folder", "none given"});
+}
+
+TEST_CASE("keys in another tier than their values are refused") {
+  const Model model = test::causal_attention_model(4, false);
+  const Request request = request_for(model, {2, 4, 4});
+  const test::Scratch scratch;
+  Plan plan = untiled_plan(model, request);
+  plan.scratch_folder = scratch.folder();
+  plan.scratch_limit_bytes = int64_t{1} << 30;
+  for (KeptTensor& kept : plan.kept) {
+    if (model.graph.tensor(kept.tensor).name == "mid.k") kept.tier = MemoryTier::scratch;
+  }
+  test::MemorySink sink(test::picture_shape(model, request));
+  test::require_input_error(
+      [&] {
+        decode(model, plan, test::random_source(1), test::latent_for(model, request, 7), sink, nullptr);
+      },
+      {"mid.k is kept in scratch", "attention mid.attention needs its keys and values in the same tier"});
 }
 
 TEST_CASE("items of a batch do not see one another") {
