@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -56,6 +57,33 @@ std::vector<int64_t> shape_of(const Array& array) {
   return shape;
 }
 
+/// Raises InputError unless the memory behind a torch tensor covers its elements. PyTorch has tensors without
+/// memory, such as fake ones and shards that were resized to nothing, and DLPack does not carry the size of a
+/// storage. `tensor` is the array's origin.
+template <typename Array>
+void require_storage(const nb::handle& tensor, const Array& array, const std::string& name) {
+  if (array.size() == 0) return;
+  size_t found = array.data() == nullptr ? 0 : array.nbytes();
+  if (found != 0 && nb::hasattr(tensor, "untyped_storage")) {
+    const auto bytes = nb::cast<size_t>(tensor.attr("untyped_storage")().attr("nbytes")());
+    const size_t offset = nb::cast<size_t>(tensor.attr("storage_offset")()) * array.itemsize();
+    found = bytes - std::min(bytes, offset);
+  }
+  if (found >= array.nbytes()) return;
+  throw InputError(name + ": expected " + std::to_string(array.nbytes()) + " bytes of values, found " +
+                   std::to_string(found) + ". The tensor's storage was freed, or the tensor is fake");
+}
+
+/// The array of a torch tensor. No conversion: a silent copy in another dtype or order would go unnoticed.
+template <typename Array>
+Array array_of(const nb::handle& tensor, const std::string& name) {
+  Array array;
+  if (!nb::try_cast<Array>(tensor, array, false))
+    throw InputError(name + ": expected a contiguous tensor in the CPU's memory");
+  require_storage(tensor, array, name);
+  return array;
+}
+
 /// The caller's tensors. Holds references to them while the decoder reads their memory.
 class HeldTensors {
  public:
@@ -63,10 +91,7 @@ class HeldTensors {
     std::unordered_map<std::string, MemoryTensor> found;
     for (const auto& [key, value] : tensors) {
       const auto name = nb::cast<std::string>(key);
-      Stored array;
-      // No conversion: a silent copy in another dtype or order would go unnoticed.
-      if (!nb::try_cast<Stored>(value, array, false))
-        throw InputError(origin + ": " + name + ": expected a contiguous tensor in the CPU's memory");
+      auto array = array_of<Stored>(value, origin + ": " + name);
       found[name] = {dtype_of(array.dtype()), shape_of(array), static_cast<const std::byte*>(array.data())};
       held_.push_back(std::move(array));
     }
@@ -153,9 +178,11 @@ struct DecodeOptions {
 };
 
 std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
-                   const std::optional<nb::dict>& tensors, const Stored& latent, const Picture& out,
-                   const nb::kwargs& given) {
+                   const std::optional<nb::dict>& tensors, const nb::object& given_latent,
+                   const nb::object& given_out, const nb::kwargs& given) {
   const DecodeOptions options(given);
+  const auto latent = array_of<Stored>(given_latent, "latent");
+  const auto out = array_of<Picture>(given_out, "out");
   const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
   if (static_cast<int64_t>(out.size()) != elements_of(shape))
     throw InputError("out: expected as many elements as the picture has, found " +
@@ -186,8 +213,11 @@ using Stretches = std::vector<std::pair<uintptr_t, size_t>>;
 std::vector<std::span<const std::byte>> spans_of(const Stretches& stretches) {
   std::vector<std::span<const std::byte>> spans;
   spans.reserve(stretches.size());
-  for (const auto& [address, bytes] : stretches)
+  for (const auto& [address, bytes] : stretches) {
+    if (address == 0 && bytes != 0)
+      throw InputError("weights: expected " + std::to_string(bytes) + " bytes of values, found none");
     spans.emplace_back(reinterpret_cast<const std::byte*>(address), bytes);  // NOLINT: an address of Python's
+  }
   return spans;
 }
 
@@ -196,8 +226,7 @@ std::vector<std::span<const std::byte>> spans_of(const Stretches& stretches) {
 void bind_decoder(nb::module_& module) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process.")
-      .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a.noconvert(), "out"_a.noconvert(),
-           "options"_a,
+      .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a, "out"_a, "options"_a,
            "Decodes `latent` into `out`. `tensors` are the model's parameters by name, or empty to "
            "reuse the packed ones of the previous decode. Keywords: threads=0 "
            "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the finished "
