@@ -24,6 +24,11 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     return bytes_
 
 
+def any_case(limit: Any) -> Any:
+    """``"auto"`` for ``"AUTO"`` and ``" Auto "``. Others are returned unchanged."""
+    return "auto" if isinstance(limit, str) and limit.strip().lower() == "auto" else limit
+
+
 def require_sensible_limit(limit: int | str | None, option: str = "limit") -> None:
     """Raises InputError if the limit is so small that the caller probably meant GiB."""
     bytes_ = None if limit == "auto" else limit_bytes(limit, option)

@@ -16,6 +16,7 @@ from .code_names import CALLED, Methods, methods_of
 from .described import SUPPORTED_CLASSES, followed
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
+from .parts import PartHook
 
 UNUSED_CHILDREN = {"decode": ("encoder", "quant_conv", "taesd_encoder"), "encode": ("decoder", "post_quant_conv", "taesd_decoder")}
 """Modules of a VAE that a decode or an encode does not run."""
@@ -198,7 +199,8 @@ def is_plain(tensor: Any) -> bool:
 
 def forward_hooks(name: str, module: Any) -> Iterator[str]:
     for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()):
-        yield f"{name}: a forward hook, {shown(hook)}"
+        if not isinstance(hook, PartHook):
+            yield f"{name}: a forward hook, {shown(hook)}"
 
 
 def replaced_methods(name: str, methods: Methods) -> Iterator[str]:

@@ -11,10 +11,12 @@ import weakref
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from . import _core, sampling
-from .amounts import is_plain_number, limit_bytes, require_sensible_limit, whole_size
+from . import _core, gate, over, parts, sampling
+from .amounts import any_case, is_plain_number, limit_bytes, require_sensible_limit, whole_size
+from .changes import shown
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
-from .errors import DoesNotFit, HeadroomError, InputError, Unsupported
+from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
+from .gradients import with_gradients
 from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
@@ -27,6 +29,9 @@ WITHOUT_EFFECT = {
 }
 """Warnings of attributes by which a VAE's own decode blends."""
 
+
+INPUTS = {"decode": "latent", "encode": "picture"}
+"""Names of inputs in messages."""
 
 SMALL_LIMIT_BYTES = 16 << 20
 """A smaller limit without a unit may be meant in another unit than bytes."""
@@ -44,6 +49,10 @@ class Options:
     verify: bool = False
     release: bool = False
     progress: bool | Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("limit", "host_limit"):
+            object.__setattr__(self, name, any_case(getattr(self, name)))
 
     def checked(self) -> Options:
         if self.on_misfit not in ("raise", "original"):
@@ -88,6 +97,10 @@ class Handle:
         self._dtypes: tuple[Any, Any] = (None, None)
         self._prepare: sampling.PrepareLatents | None = None
         self._profiled = "decode"  # the direction that the profile measured
+        self.own_calls = gate.OwnCalls()
+        self.entries: dict[str, Decode | Encode] = {}  # the replacements of methods of the VAE
+        self.ended = False
+        self._watched = False
 
     @property
     def vae(self) -> Any:
@@ -142,9 +155,11 @@ class Handle:
         """The report of the last decode or encode: device, peak in bytes, seconds, and settings of the VAE that were not used.
 
         ``print(handle.report())`` shows it in words. Raises HeadroomError if the VAE has not decoded with Headroom yet."""
+        remarks = (*self.own_calls.lines(), *self._functions_over())
         if self.last is None:
-            raise HeadroomError("no decode yet: the VAE that was enabled has not decoded. Was pipe.vae replaced? Then enable the pipeline again")
-        return self.last
+            why = "; ".join(remarks) or "the VAE that was enabled has not decoded. Was pipe.vae replaced? Then enable the pipeline again"
+            raise HeadroomError(f"no decode yet: {why}")
+        return replace(self.last, undone=(*self.last.undone, *remarks))
 
     def trace(self, file: str) -> None:
         """Makes the next decode write a trace to this file, for headroom-report and headroom-gui.
@@ -181,47 +196,72 @@ class Handle:
 
     def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
         """Replacement for the VAE's own ``decode``. Tiles are exact and never blended."""
-        import torch
-
-        vae = self.vae
-        hook = getattr(vae, "_hf_hook", None)
-        if hook is not None and hasattr(hook, "pre_forward"):
-            hook.pre_forward(vae)  # diffusers' apply_forward_hook does the same
-        if torch.is_grad_enabled() and getattr(z, "requires_grad", False):
-            raise InputError("latent: expected one without gradients; headroom_vae.disable(vae) to train through decode")
-        self._warn_of_blending(4)
-        try:
-            sample = self._sample(vae, z)
-        except HeadroomError as refused:
-            if self.options.on_misfit == "raise" or not isinstance(refused, DoesNotFit):
-                refused.latents = z
-                raise
-            warnings.warn(f"decoding with the VAE's own decode: {refused}", stacklevel=3)
-            return self._original(z, return_dict, generator)
-        return _output(sample, return_dict)
+        return self._through(
+            "decode", z, lambda: _output(self._sample(self.vae, z), return_dict), lambda: self._original(z, return_dict, generator)
+        )
 
     def encode(self, x: Any, return_dict: bool = True) -> Any:
         """Replacement for the VAE's own ``encode``. Tiles are exact and never blended."""
-        import torch
+        return self._through("encode", x, lambda: self._encoded(x, return_dict), lambda: self._original_encode(x, return_dict=return_dict))
 
-        vae = self.vae
+    def _through(self, direction: str, given: Any, serve: Callable[[], Any], own: Callable[[], Any]) -> Any:
+        """Serves a call within the limit, or runs the VAE's own code, as the gate decides."""
+        vae, side = self.vae, self.decoder if direction == "decode" else self.encoder
+        name, original = INPUTS[direction], self.options.on_misfit == "original"
+        past = gate.past(given, name)
+        try:
+            past = past or gate.past_of_training(vae, side.trained())
+            if past is None:
+                self._prepare_vae(vae)
+                return serve()
+            if side.released:
+                raise InputError(past.message("release=True: the VAE has no weights of its own any more, and only Headroom decodes: "))
+            if past.refused and not original:
+                gate.require_served(past)
+        except HeadroomError as refused:
+            if direction == "decode":
+                refused.latents = given
+            if not (original and isinstance(refused, DoesNotFit)):
+                raise gate.with_items(refused, given, name)
+            past = gate.Past("no plan fits", str(refused))
+        return self._own_call(direction, past, own)
+
+    def _prepare_vae(self, vae: Any) -> None:
         hook = getattr(vae, "_hf_hook", None)
         if hook is not None and hasattr(hook, "pre_forward"):
-            hook.pre_forward(vae)
-        if torch.is_grad_enabled() and getattr(x, "requires_grad", False):
-            raise InputError("picture: expected one without gradients; headroom_vae.disable(vae) to train through encode")
-        self._warn_of_blending(4)
-        chosen = self.options
-        try:
-            made = self.encoder.decode(
-                x, **self._options_of(self.encoder), dtype=self._dtype(vae), progress=chosen.progress, pipeline_bar=self._pipeline_bar()
-            )
-        except DoesNotFit as refused:
-            if chosen.on_misfit == "raise":
-                raise
-            warnings.warn(f"encoding with the VAE's own encode: {refused}", stacklevel=3)
-            return self._original_encode(x, return_dict=return_dict)
+            hook.pre_forward(vae)  # diffusers' apply_forward_hook does the same
+        if not self._watched:  # copies come without it
+            self._watch()
+        self._warn_of_blending()
+
+    def _watch(self) -> None:
+        self._watched = True
+        parts.watch(self.vae, tuple(self.entries))
+
+    def _functions_over(self) -> tuple[str, ...]:
+        """Sentences about functions that lie over Headroom's."""
+        return tuple(filter(None, (over.remark(self.vae, name, type(entry)) for name, entry in self.entries.items())))
+
+    def _own_call(self, direction: str, past: gate.Past, own: Callable[[], Any]) -> Any:
+        self.own_calls.note(direction, past)
+        with self.own_calls.running():
+            return own()
+
+    def _with_gradients(self, direction: str, made: Any, own: Callable[[], Any]) -> Any:
+        """`made` with a backward if a parameter that the call used requires gradients."""
+        side = self.decoder if direction == "decode" else self.encoder
+        cells = side.trained()
+        if not cells:
+            return made
+        return with_gradients(made, cells, lambda: self._own_call(direction, gate.Past("gradients in backward", gate.WITHOUT_GRADIENTS), own))
+
+    def _encoded(self, x: Any, return_dict: bool) -> Any:
+        made = self.encoder.decode(
+            x, **self._options_of(self.encoder), dtype=self._dtype(self.vae, x), progress=self.options.progress, pipeline_bar=self._pipeline_bar()
+        )
         self.last = self.encoder.last
+        made = whole_moments(made, self.model.latent_channels)
+        made = self._with_gradients("encode", made, lambda: getattr(made_by_vae := self._original_encode(x, return_dict=False)[0], "parameters", made_by_vae))
         return encoded_output(made, self.model.latent_channels, return_dict)
 
     def _original_encode(self, *positional: Any, **keywords: Any) -> Any:
@@ -235,15 +275,21 @@ class Handle:
         return own(z, return_dict=return_dict, **chosen)
 
     def _restore(self) -> None:
-        """Restores the ``decode`` and the ``encode`` that the VAE had before it was enabled."""
+        """Restores the ``decode`` and the ``encode`` that the VAE had before it was enabled. A function that lies over Headroom's
+        stays, and calls the VAE's own code from now on."""
         vae = self.vae
-        del vae.decode
-        if self._earlier is not None:
-            vae.decode = self._earlier
-        if isinstance(vars(vae).get("encode"), Encode):
-            del vae.encode
-            if self._earlier_encode is not None:
-                vae.encode = self._earlier_encode
+        self.ended = True
+        remarks = self._functions_over()
+        for name, earlier in (("decode", self._earlier), ("encode", self._earlier_encode)):
+            if name in self.entries and over.is_call_of(vars(vae).get(name), type(self.entries[name])):
+                delattr(vae, name)
+                if earlier is not None:
+                    setattr(vae, name, earlier)
+        for remark in remarks:
+            gate.warn(f"{remark}. It stays, and Headroom under it has ended")
+        if not remarks:
+            vars(vae).pop(parts.HANDLE, None)
+        parts.unwatch(vae)
         if self._prepare is not None:
             self._prepare.remove()
 
@@ -251,18 +297,23 @@ class Handle:
         """Raises the errors that a decode of such latents would raise before it runs. ``shape`` is that of the latents to decode, if it
         is known."""
         size = picture_of(self.model, shape)[0] if shape is not None and self.options.on_misfit == "raise" else None
-        self.decoder.require_ready(latents, size, self._dtype(self.vae), **self.options.of_decode())
+        self.decoder.require_ready(latents, size, self._dtype(self.vae, latents), **self.options.of_decode())
 
-    def _warn_of_blending(self, stacklevel: int) -> None:
+    def _warn_of_blending(self) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
         for name, message in WITHOUT_EFFECT.items():
             if name not in self._warned and getattr(self.vae, name, False):
                 self._warned.add(name)
-                warnings.warn(message, stacklevel=stacklevel)
+                gate.warn(message)
 
-    def _dtype(self, vae: Any) -> Any:
-        """The VAE's dtype. Cached, because diffusers searches all modules for it. A change of the first parameter's dtype
-        invalidates the cache."""
+    def _dtype(self, vae: Any, given: Any) -> Any:
+        """The dtype that the VAE's own code would return: the VAE's, or the one of torch.autocast(). The VAE's is cached, because
+        diffusers searches all modules for it. A change of the first parameter's dtype invalidates the cache."""
+        import torch
+
+        kind = getattr(given, "device", vae.device).type
+        if torch.is_autocast_enabled(kind):
+            return torch.get_autocast_dtype(kind)
         first = next(vae.parameters()).dtype
         if first != self._dtypes[0]:
             self._dtypes = first, vae.dtype
@@ -272,12 +323,13 @@ class Handle:
         chosen, trace_file = self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
-            z, **chosen.of_decode(), dtype=self._dtype(vae), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
+            z, **chosen.of_decode(), dtype=self._dtype(vae, z), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
-            self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample))
-        return sample
+            with self.own_calls.running():
+                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample))
+        return self._with_gradients("decode", sample, lambda: self._original(z, False, None)[0])
 
     # A copy of the VAE decodes with its own weights.
 
@@ -290,44 +342,74 @@ class Handle:
         return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
 
 
-class Decode:
-    """Replaces a VAE's ``decode`` and calls the handle's. A copy of the VAE gets its own replacement."""
+NO_GRAPH = "Headroom's decode and encode are not part of a compiled graph: without fullgraph=True they run between two graphs"
+
+
+def _not_compiled() -> None:
+    """Makes torch.compile() end its graph before Headroom's calls, and leave their code alone. Called when torch is there."""
+    import torch
+
+    for kind in (Decode, Encode):
+        if not hasattr(kind.__call__, "_torchdynamo_disable"):
+            options = {"reason": NO_GRAPH} if "reason" in inspect.signature(torch.compiler.disable).parameters else {}
+            kind.__call__ = torch.compiler.disable(kind.__call__, **options)
+
+
+class _Entry:
+    """Replaces a method of a VAE and calls the handle's. A copy of the VAE gets its own replacement."""
+
+    method = ""
 
     def __init__(self, handle: Handle):
         self.handle = handle
-        self.__doc__ = type(handle.vae).decode.__doc__
+        self.__doc__ = getattr(type(handle.vae), self.method).__doc__
+        handle.entries[self.method] = self
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the VAE's own method."""
+        return inspect.signature(getattr(type(self.handle.vae), self.method).__get__(self.handle.vae))
+
+    def bound(self, positional: tuple, keywords: dict) -> tuple[Any, dict[str, Any]]:
+        """The tensor of a call, and its other arguments by name."""
         vae = self.handle.vae
-        _, (_, z), *options = _signature(vae).bind(vae, *positional, **keywords).arguments.items()
-        conditions = {"return_dict": True, "generator": None, **dict(options)}
-        return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
-        if any(value is not None for value in conditions.values()):  # for example a mask, which Headroom does not support
-            return self.handle._original(z, return_dict, generator, **conditions)
-        return self.handle.decode(z, return_dict=return_dict, generator=generator)
+        _, (_, given), *options = _signature(vae, self.method).bind(vae, *positional, **keywords).arguments.items()
+        return given, dict(options)
 
-    def __deepcopy__(self, memo: dict) -> Decode:
-        return Decode(copy.deepcopy(self.handle, memo))
+    def __deepcopy__(self, memo: dict) -> _Entry:
+        return type(self)(copy.deepcopy(self.handle, memo))
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.handle,)
 
 
-class Encode:
-    """Replaces a VAE's ``encode`` and calls the handle's. A copy of the VAE gets its own replacement."""
-
-    def __init__(self, handle: Handle):
-        self.handle = handle
-        self.__doc__ = type(handle.vae).encode.__doc__
+class Decode(_Entry):
+    method = "decode"
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        handle, vae = self.handle, self.handle.vae
-        _, (_, x), *options = _signature(vae, "encode").bind(vae, *positional, **keywords).arguments.items()
-        conditions = dict(options)
-        return_dict = conditions.pop("return_dict", True)
-        if any(value is not None for value in conditions.values()):
-            return handle._original_encode(*positional, **keywords)
-        return handle.encode(x, return_dict=return_dict)
+        handle = self.handle
+        z, options = self.bound(positional, keywords)
+        conditions = {"return_dict": True, "generator": None, **options}
+        return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
+        unknown = [name for name, value in conditions.items() if value is not None]  # for example a mask
+        if handle.ended or unknown:
+            own = functools.partial(handle._original, z, return_dict, generator, **conditions)
+            return own() if handle.ended else handle._own_call("decode", gate.past_by_argument(unknown), own)
+        return handle.decode(z, return_dict=return_dict, generator=generator)
 
-    def __deepcopy__(self, memo: dict) -> Encode:
-        return Encode(copy.deepcopy(self.handle, memo))
+
+class Encode(_Entry):
+    method = "encode"
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        handle = self.handle
+        x, options = self.bound(positional, keywords)
+        return_dict = options.pop("return_dict", True)
+        unknown = [name for name, value in options.items() if value is not None]
+        if handle.ended or unknown:
+            own = functools.partial(handle._original_encode, *positional, **keywords)
+            return own() if handle.ended else handle._own_call("encode", gate.past_by_argument(unknown), own)
+        return handle.encode(x, return_dict=return_dict)
 
 
 def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[ModuleDecoder | None, str]:
@@ -340,12 +422,18 @@ def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[M
         return None, f"encode() is the VAE's own: {refused}"
 
 
-def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
-    """Turns the encoder's output into what a diffusers VAE's ``encode`` returns: the latent, or the distribution of its moments.
-
-    A single channel beside the means is the log-variance of all of them, as in LTX."""
+def whole_moments(made: Any, latent_channels: int) -> Any:
+    """Repeats a single channel beside the means for each of them: it is the log-variance of all, as in LTX."""
     import torch
 
+    if made.shape[1] != latent_channels + 1:
+        return made
+    return torch.cat([made, made[:, -1:].repeat_interleave(latent_channels - 1, dim=1)], dim=1)
+
+
+def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
+    """Turns the encoder's output into what a diffusers VAE's ``encode`` returns: the latent, or the distribution of its moments."""
+    made = whole_moments(made, latent_channels)
     if made.shape[1] == latent_channels:
         if not return_dict:
             return (made,)
@@ -355,8 +443,6 @@ def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
     from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
     from diffusers.models.modeling_outputs import AutoencoderKLOutput
 
-    if made.shape[1] == latent_channels + 1:
-        made = torch.cat([made, made[:, -1:].repeat_interleave(latent_channels - 1, dim=1)], dim=1)
     distribution = DiagonalGaussianDistribution(made)
     return AutoencoderKLOutput(latent_dist=distribution) if return_dict else (distribution,)
 
@@ -431,26 +517,66 @@ def enable(
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
     options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
-    model, installed = describe(vae), vars(vae).get("decode")
+    model = describe(vae)
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
     dtype_name(vae.dtype)
-    encode = vars(vae).get("encode")
-    earlier = [one.handle._earlier if isinstance(one, Decode) else one.handle._earlier_encode if isinstance(one, Encode) else one
-               for one in (installed, encode)]  # fmt: skip
-    handle = Handle(vae, model, options, bar, *earlier)
+    entries, earlier = {}, {}
+    entries["decode"], earlier["decode"] = _installed(vae, Decode)
+    try:
+        entries["encode"], earlier["encode"] = _installed(vae, Encode)
+    except Unsupported as refused:
+        entries["encode"], earlier["encode"], why_no_encoder = None, None, str(refused)
+    else:
+        why_no_encoder = ""
+    handle = Handle(vae, model, options, bar, earlier["decode"], earlier["encode"])
+    if why_no_encoder:
+        handle.encoder, handle.why_no_encoder = None, f"encode() is the VAE's own: {why_no_encoder}"
     handle.decoder.require_parameters(release)
     handle.require_encoder_parameters()
     if profile is not None:
         handle._profiled = _profiled_direction(vae, model, profile)
     _require_limit_of_use(handle)
-    handle._warn_of_blending(3)
-    vae.decode = Decode(handle)
-    if handle.encoder is not None:
-        vae.encode = Encode(handle)
+    handle._warn_of_blending()
+    _install(vae, handle, entries)
     if vae is not vae_or_pipe:
         handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
+
+
+def _installed(vae: Any, kind: type[_Entry]) -> tuple[_Entry | None, Any]:
+    """Headroom's replacement of a method of the VAE, if it has one, also under functions of others; and the attribute that shadowed
+    the class's method before. Raises Unsupported for a function of others that Headroom would drop."""
+    name = kind.method
+    found, known = vars(vae).get(name), vars(vae).get(parts.HANDLE)
+    entry = known.entries.get(name) if isinstance(known, Handle) and known.vae is vae else None
+    if found is None or over.is_own(vae, name, found):
+        return None, found
+    if entry is None and over.is_call_of(found, kind):  # of the VAE that this one is a shallow copy of
+        return None, None
+    if entry is not None:
+        return entry, entry.handle._earlier if kind is Decode else entry.handle._earlier_encode
+    raise Unsupported(
+        f"{type(vae).__name__}: {name} was replaced by {shown(found)}, and Headroom would ignore that. Undo it (del vae.{name}) and call "
+        "enable() again. A function that is put over vae.decode after enable() is followed"
+    )
+
+
+def _install(vae: Any, handle: Handle, entries: dict[str, _Entry | None]) -> None:
+    """Replaces the VAE's methods. Functions of others that lie over Headroom's stay, and call it with its new options."""
+    _not_compiled()
+    join_torch()
+    for kind, side in ((Decode, handle.decoder), (Encode, handle.encoder)):
+        if side is None:
+            continue
+        entry = entries[kind.method] or kind(handle)
+        entry.handle, handle.entries[kind.method] = handle, entry
+        if over.remark(vae, kind.method, kind) is None or entries[kind.method] is None:
+            setattr(vae, kind.method, entry)
+    vars(vae)[parts.HANDLE] = handle
+    handle._watch()
+    for remark in handle._functions_over():
+        gate.warn(remark)
 
 
 def _require_limit_of_use(handle: Handle) -> None:
@@ -461,12 +587,23 @@ def _require_limit_of_use(handle: Handle) -> None:
     bytes_ = limit_bytes(limit) or 0
     if bytes_ >= SMALL_LIMIT_BYTES:
         return
-    _, _, _, height, width = model.picture_shape([1, model.latent_channels, 1, 1])
-    smallest = handle.predict(height, width).smallest_limit_bytes
+    sides = [side for side in (handle.decoder, handle.encoder) if side is not None]
+    smallest = min(_smallest_limit_bytes(handle, side, dtype) for side in sides for dtype in {dtype_name(handle.vae.dtype), "bf16"})
     if bytes_ < smallest:
         meant = f" Did you mean '{bytes_}MiB'?" if bytes_ < 1 << 20 else ""
         size = _core.format_bytes
         raise DoesNotFit(f"limit={limit!r} is {size(bytes_)}; the smallest picture of {model.name} takes {size(smallest)}.{meant}", smallest)
+
+
+def _smallest_limit_bytes(handle: Handle, side: ModuleDecoder, dtype: str) -> int:
+    """The smallest limit that a decode or encode could name. ``vae.to()`` and torch.autocast() may change the dtype later."""
+    _, _, _, height, width = handle.model.picture_shape([1, handle.model.latent_channels, 1, 1])
+    for _ in range(8):
+        try:
+            return side.predict((1, 1, height, width), dtype, **handle._options_of(side)).smallest_limit_bytes
+        except InputError:  # an encoder may take larger steps than the decoder
+            height, width = 2 * height, 2 * width
+    return 0
 
 
 def _profiled_direction(vae: Any, model: _core.Model, profile: str) -> str:
@@ -501,5 +638,5 @@ def disable(vae_or_pipe: Any) -> None:
 
 def handle_of(vae_or_pipe: Any) -> Handle | None:
     """The handle of an enabled VAE. None for any other VAE."""
-    installed = vars(loaded_vae_of(vae_or_pipe)).get("decode")
-    return installed.handle if isinstance(installed, Decode) else None
+    found = vars(loaded_vae_of(vae_or_pipe)).get(parts.HANDLE)
+    return found if isinstance(found, Handle) and not found.ended else None

@@ -49,6 +49,9 @@ def class_name_of(vae: Any) -> str:
     for base in type(vae).__mro__:
         if base.__name__ in SUPPORTED_CLASSES:
             return base.__name__
+    inner = getattr(vae, "module", None)  # DataParallel, DistributedDataParallel and others
+    if any(base.__name__ in SUPPORTED_CLASSES for base in type(inner).__mro__):
+        raise Unsupported(f"{type(vae).__name__} wraps an {type(inner).__name__}. Enable its .module instead")
     raise Unsupported(f"{type(vae).__name__}: expected one of {', '.join(SUPPORTED_CLASSES)}")
 
 

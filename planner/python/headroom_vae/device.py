@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 from .amounts import auto_limit_bytes
-from .errors import InputError, OutOfGpuMemory, Unsupported
+from .errors import InputError, OutOfGpuMemory, Unsupported, join_torch
 
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """The module that calls CUDA. It exists only if the package was built with CUDA."""
@@ -48,6 +48,7 @@ class TorchMemory:
             if self._block.data_ptr() % self.ALIGNMENT_BYTES != 0:  # never true for torch's own allocator
                 self._block = torch.empty(bytes_ + self.ALIGNMENT_BYTES, dtype=torch.uint8, device=self.device)
         except torch.OutOfMemoryError as refused:
+            join_torch()
             raise OutOfGpuMemory(f"torch refused {_core.format_bytes(bytes_)}: {str(refused).splitlines()[0]}") from None
         return -(-self._block.data_ptr() // self.ALIGNMENT_BYTES) * self.ALIGNMENT_BYTES
 

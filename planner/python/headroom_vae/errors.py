@@ -41,6 +41,9 @@ class HeadroomError(Exception):
     """The latents that an enabled VAE could not decode. ``vae.decode(error.latents)`` decodes them later, for example after
     ``enable`` with another limit. None if the error came before the denoising."""
 
+    finite: tuple[int, ...] = ()
+    """If some items of a batch are not finite: the items that are. ``vae.decode(latents[list(error.finite)])`` decodes them."""
+
 
 class InputError(HeadroomError, ValueError):
     """An argument or a file is not as expected."""
@@ -65,7 +68,15 @@ class DoesNotFit(HeadroomError, MemoryError):
 
 
 class OutOfGpuMemory(DoesNotFit):
-    """A plan fits its limit, but others use too much of the GPU's memory. Nothing was decoded."""
+    """A plan fits its limit, but others use too much of the GPU's memory. Nothing was decoded. Also a ``torch.OutOfMemoryError``."""
+
+
+def join_torch() -> None:
+    """Makes OutOfGpuMemory a torch.OutOfMemoryError too. Called when torch is there, because Headroom plans without it."""
+    import torch
+
+    if not issubclass(OutOfGpuMemory, torch.OutOfMemoryError):
+        OutOfGpuMemory.__bases__ = (DoesNotFit, torch.OutOfMemoryError)
 
 
 class LimitExceeded(HeadroomError, MemoryError):

@@ -24,20 +24,6 @@ def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, i
     return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
 
 
-def require_values(z: Any, name: str = "latent") -> None:
-    """Raises InputError unless ``z`` is a dense tensor of floating-point values."""
-    import torch
-
-    if not isinstance(z, torch.Tensor):
-        raise InputError(f"{name}: expected a torch tensor, found {type(z).__name__}")
-    if z.is_nested or z.layout != torch.strided:
-        raise InputError(f"{name}: expected a dense tensor, found {'a nested one' if z.is_nested else str(z.layout).removeprefix('torch.')}")
-    if not z.is_floating_point():
-        raise InputError(f"{name}: expected floating-point values, found {str(z.dtype).removeprefix('torch.')}")
-    if z.device.type == "meta":
-        raise InputError(f"{name}: expected values, found none (device meta)")
-
-
 def values_of(z: Any) -> Any:
     """A latent or picture as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
     import torch

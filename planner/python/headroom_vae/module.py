@@ -9,14 +9,14 @@ import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
-from . import _core
+from . import _core, gate
 from .amounts import limit_bytes
 from .changes import compiled_modules
 from .described import dtype_name
 from .device import decoding_device, free_bytes, numbered, open_decoder, require_device, require_no_capture
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
-from .latents import request_of, require_values, values_of
+from .latents import request_of, values_of
 from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
@@ -146,6 +146,15 @@ class ModuleDecoder:
             self._compiled = any(True for _ in compiled_modules(module, self.model.direction))
         return self._bound[1]
 
+    def trained(self) -> list[tuple[dict[str, Any], str]]:
+        """Cells of parameters that a call uses and that need gradients. Empty if gradients are off."""
+        import torch
+
+        if not torch.is_grad_enabled():
+            return []
+        with self._lock:
+            return self._unchanged_parameters().trained()
+
     def decode(
         self,
         z: Any,
@@ -171,7 +180,7 @@ class ModuleDecoder:
         Raises DoesNotFit and InputError."""
         import torch
 
-        require_values(z, "latent" if self.model.direction == "decode" else "picture")
+        gate.require_served(gate.past(z, "latent" if self.model.direction == "decode" else "picture"))
         size, picture = request_of(self.model, list(z.shape))
         with self._lock:
             module = self.module
@@ -184,7 +193,7 @@ class ModuleDecoder:
             _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
-            sample = torch.empty(picture, dtype=dtype) if out is None else out
+            sample = torch.empty(picture, dtype=dtype, device="cpu") if out is None else out
             if list(sample.shape) != picture or sample.dtype != dtype:
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {sample.dtype} of {list(sample.shape)}")
             latent = values_of(z)

@@ -9,6 +9,7 @@ from . import _core
 from .changes import is_fused, used_modules
 from .device import number_of
 from .errors import InputError
+from .gate import has_storage
 from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
 
 Fingerprint = tuple
@@ -65,7 +66,9 @@ class Parameters:
         self._finish_transfers()
         gpu = number_of(device)
         kept, layouts, here, there = [], [], [], []
-        for tensor in self._found():
+        for place, tensor in zip(self._places, self._found()):
+            if not isinstance(tensor, StoredValue) and not has_storage(tensor):
+                raise InputError(f"{place.name}: expected values, found a tensor whose storage was freed")
             if isinstance(tensor, StoredValue):
                 layouts.append((tensor.fingerprint(), None, 0))
                 continue
@@ -81,6 +84,10 @@ class Parameters:
         sums_here = _core.checksums(here) if here else []
         sums_there = on_device(there) if there else []
         return tuple((layout, None if of is None else (sums_here if of is here else sums_there)[at]) for layout, of, at in layouts)
+
+    def trained(self) -> list[tuple[dict[str, Any], str]]:
+        """Cells, as (dict, key), of parameters that require gradients."""
+        return [(held, leaf) for held, leaf in self._cells if held[leaf].requires_grad]
 
     def device(self) -> str:
         """The device that offload hooks name, or else the device of the parameters. "cpu" if the parameters have no values.

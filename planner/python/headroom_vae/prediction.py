@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import file_name, limit_bytes, whole_size
+from .amounts import any_case, file_name, limit_bytes, whole_size
 from .described import describe, device_of, dtype_of
 from .device import free_bytes
 from .errors import DoesNotFit, InputError, in_python
@@ -199,6 +199,7 @@ def predict(
         Unsupported: Headroom does not support the class or the config. The message has the name or key.
         InputError: no latent has this size.
     """
+    limit = any_case(limit)
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction,
         **planner_options(host_limit, scratch, profile),

@@ -52,12 +52,12 @@ class PrepareLatents:
 
     def _handle(self, pipe: Any) -> Any:
         """The handle of the pipeline's VAE. Warns if the VAE that was enabled has been replaced by one that was not."""
-        from .decoding import Decode
+        from .decoding import handle_of
 
         vae = followed(pipe.vae)
-        installed = getattr(vae, "__dict__", {}).get("decode")
-        if isinstance(installed, Decode):
-            return installed.handle
+        handle = handle_of(vae) if hasattr(vae, "__dict__") else None
+        if handle is not None:
+            return handle
         if vae is not None and vae is not self._vae() and (self._warned_of is None or self._warned_of() is not vae):
             self._warned_of = weakref.ref(vae)
             warnings.warn(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 from . import _core
 from .described import dtype_name
 from .errors import VerificationError
+from .gate import warn
 
 VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
 """Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
@@ -30,16 +30,17 @@ def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any) -> float | 
                 original = _untiled(vae, model, item)
         except Exception as failed:
             why = str(failed).strip().splitlines() or [""]
-            warnings.warn(f"verify=True: the picture was not compared, since {name}'s own decode cannot run: {type(failed).__name__}: {why[0]}", stacklevel=5)
+            warn(f"verify=True: the picture was not compared, since {name}'s own decode cannot run: {type(failed).__name__}: {why[0]}")
             return None
         if not torch.isfinite(original).all():
-            warnings.warn(f"verify=True: the picture was not compared, since the output of {name}'s own decode is not finite", stacklevel=5)
+            warn(f"verify=True: the picture was not compared, since the output of {name}'s own decode is not finite")
             return None
         if original.shape != ours.shape:
             raise VerificationError(f"{name}: expected a picture of shape {tuple(original.shape)} as the original decode's, found {tuple(ours.shape)}")
         difference = (ours.to(original.device).float() - original).abs().max() / original.abs().max().clamp_min(1e-30)
         error = max(error, float(difference))
-    if not error <= VERIFIED_ERROR[dtype_name(vae.dtype)]:
+    dtype = torch.get_autocast_dtype(z.device.type) if torch.is_autocast_enabled(z.device.type) else vae.dtype
+    if not error <= VERIFIED_ERROR[dtype_name(dtype)]:
         raise VerificationError(f"{name}: differs by {error:.1e} of the magnitude from the original decode")
     return error
 

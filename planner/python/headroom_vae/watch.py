@@ -11,6 +11,7 @@ from .code_names import methods_of
 from .described import config_text
 from .errors import Unsupported
 from .layers import LayerRules, require_plain_layers
+from .parts import PartHook
 
 UNREAD_CONFIG = ("_", "scaling_factor", "shift_factor", "latents_mean", "latents_std", "force_upcast", "sample_size")
 """Beginnings of keys of a config that a decode does not read."""
@@ -46,7 +47,7 @@ class Watch:
     def holds(self) -> bool:
         try:
             return (
-                not any(self._hooks)
+                all(type(hook) is PartHook for hook in _all_values(self._hooks))
                 and [*map(type, self._objects)] == self._kinds
                 and _all_values(self._dicts) == self._values
                 and [*map(type, _all_values(self._tensors))] == self._tensor_kinds

@@ -136,12 +136,13 @@ class Arguments(tiny.Case):
             (4, "limit=4 is 4 bytes. Did you mean '4GiB'?"),
             (" 8", "limit='8' is 8 bytes. Did you mean '8GiB'?"),
             (0, "limit=0 is 0 bytes."),
-            (8192, "limit=8192 is 8.0 KiB; the smallest picture of AutoencoderKL takes 1.2 MiB. Did you mean '8192MiB'?"),
-            (1200000, "limit=1200000 is 1.1 MiB; the smallest picture of AutoencoderKL takes 1.2 MiB."),
+            (8192, "limit=8192 is 8.0 KiB; the smallest picture of AutoencoderKL takes 942.4 KiB. Did you mean '8192MiB'?"),
+            (960000, "limit=960000 is 937.5 KiB; the smallest picture of AutoencoderKL takes 942.4 KiB."),
         ):
-            kind = headroom_vae.DoesNotFit if limit in (8192, 1200000) else headroom_vae.InputError
+            kind = headroom_vae.DoesNotFit if limit in (8192, 960000) else headroom_vae.InputError
             self.assert_refused(words, headroom_vae.enable, tiny.kl(), limit=limit, kind=kind)
-        smallest = headroom_vae.predict(tiny.kl(), 2, 2).smallest_limit_bytes
+        # A limit that an encode names works too, also in 16 bits.
+        smallest = headroom_vae.predict(tiny.kl(), 2, 2, dtype="bf16", direction="encode").smallest_limit_bytes
         with self.assertRaises(headroom_vae.DoesNotFit) as refused:
             headroom_vae.enable(tiny.kl(), limit=smallest - 1)
         self.assertEqual(refused.exception.smallest_limit_bytes, smallest)

@@ -33,13 +33,7 @@ class Handles(tiny.Case):
 
     def test_disable_gives_back_the_decode_that_was_there(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
-        calls = []
-
-        def mine(z, return_dict=True):
-            calls.append(z)
-            return type(vae).decode(vae, z, return_dict=return_dict)
-
-        for earlier in (mine, vae.decode, torch.compile(vae.decode, backend="eager")):
+        for earlier in (vae.decode, torch.compile(vae.decode, backend="eager")):
             vae.decode = earlier
             handle = headroom_vae.enable(vae)
             self.assertIs(headroom_vae.enable(vae, limit="64MiB"), headroom_vae.handle_of(vae))
@@ -51,12 +45,6 @@ class Handles(tiny.Case):
             handle.decode(z)  # without Headroom again
             headroom_vae.disable(copied)
             self.assertIn("decode", vars(copied))
-        self.assertEqual(calls, [])
-        vae.decode = mine
-        headroom_vae.enable(vae, limit="1MiB", on_misfit="original")
-        with self.assertWarnsRegex(UserWarning, "decoding with the VAE's own decode"):
-            vae.decode(z)
-        self.assertEqual(len(calls), 1)
 
     def test_a_context_ends_what_it_began(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)

@@ -1,0 +1,60 @@
+"""Notices calls of a VAE's decoder or encoder that go past an enabled VAE's ``decode`` and ``encode``."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Iterator
+
+from .described import followed
+from .gate import Past
+
+HANDLE = "_headroom"
+"""Attribute of an enabled VAE: its handle, also under functions that others put over ``decode``."""
+
+PARTS = {"decode": "decoder", "encode": "encoder"}
+
+
+class PartHook:
+    """A forward pre-hook of ``vae.decoder`` or ``vae.encoder``. Changes nothing. A copy of the VAE gets its own hook."""
+
+    def __init__(self, vae: Any, direction: str):
+        self._vae = weakref.ref(vae) if vae is not None else lambda: None
+        self._direction = direction
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        import torch
+
+        if torch.compiler.is_dynamo_compiling():  # a compiled part stays one graph
+            return
+        vae = self._vae()
+        handle = None if vae is None else vars(vae).get(HANDLE)
+        if handle is not None and not handle.own_calls.is_running:
+            handle.own_calls.note(self._direction, Past(f"vae.{PARTS[self._direction]} ran without vae.{self._direction}()"))
+
+    def __deepcopy__(self, memo: dict) -> PartHook:
+        return PartHook(memo.get(id(self._vae())), self._direction)
+
+    def __reduce__(self) -> tuple:  # a pickled decoder does not take its VAE along; watch() makes the hook anew
+        return PartHook, (None, self._direction)
+
+
+def watch(vae: Any, directions: tuple[str, ...]) -> None:
+    """Puts a hook on the parts that these directions run, in place of earlier ones."""
+    unwatch(vae)
+    for direction, part in _parts(vae):
+        if direction in directions:
+            part.register_forward_pre_hook(PartHook(vae, direction))
+
+
+def unwatch(vae: Any) -> None:
+    for _, part in _parts(vae):
+        hooks = part._forward_pre_hooks
+        for key in [key for key, hook in hooks.items() if isinstance(hook, PartHook)]:
+            del hooks[key]
+
+
+def _parts(vae: Any) -> Iterator[tuple[str, Any]]:
+    for direction, name in PARTS.items():
+        part = vae._modules.get(name)
+        if part is not None:
+            yield direction, followed(part)
