@@ -8,6 +8,7 @@ import inspect
 import itertools
 import warnings
 import weakref
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
@@ -19,6 +20,7 @@ from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_tor
 from .gradients import with_gradients
 from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
+from .neighbours import alone
 from .prediction import Prediction, planner_of, planner_options
 from .verification import largest_error
 
@@ -213,7 +215,8 @@ class Handle:
             past = past or gate.past_of_training(vae, side.trained())
             if past is None:
                 self._prepare_vae(vae)
-                return serve()
+                with alone(given.device if given.is_cuda else vae.device, self._warned) if self.options.limit == "auto" else nullcontext():
+                    return serve()
             if side.released:
                 raise InputError(past.message("release=True: the VAE has no weights of its own any more, and only Headroom decodes: "))
             if past.refused and not original:
@@ -491,8 +494,8 @@ def enable(
         host_limit: on a GPU, pinned host memory for tensors that do not fit the device; ``"auto"``: half of the free memory.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine.
-        on_misfit: behaviour if no plan fits the limit. ``"raise"``: raise DoesNotFit before anything runs. ``"original"``:
-            warn, and use the VAE's own decode.
+        on_misfit: behaviour if no plan fits the limit, or if Headroom refuses an input such as a sparse one. ``"raise"``: raise
+            DoesNotFit or InputError before anything runs. ``"original"``: warn, and use the VAE's own decode.
         verify: also decode each item with the VAE's own untiled decode, and raise VerificationError if the pictures differ.
             Warns if that decode cannot run.
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.

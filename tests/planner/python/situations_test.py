@@ -7,12 +7,15 @@ import contextlib
 import copy
 import inspect
 import pickle
+import subprocess
+import sys
 import unittest
 import warnings
 
 import headroom_vae
 import tiny
 import torch
+from headroom_vae import neighbours
 from tiny import latent
 from torch._subclasses import FakeTensorMode
 
@@ -386,7 +389,36 @@ class Past(Case):
                 self.assertEqual(self.result(vae, direction, given).dtype, torch.float32)
 
 
+    def test_s13_a_second_process_under_limit_auto_says_so(self):
+        hold = "import fcntl, os, sys; file = open(sys.argv[1], 'w+'); fcntl.flock(file, fcntl.LOCK_EX); file.write(f'{os.getpid():<10}'); file.flush(); print('held', flush=True); input()"
+        vae, z = tiny.kl(), latent(1, 4, 6, 5)
+        headroom_vae.enable(vae)
+        with self.no_warning():
+            vae.decode(z)
+        words = [sys.executable, "-c", hold, neighbours.lock_file(z.device)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            other.stdout.readline()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                vae.decode(z)
+                vae.decode(z)
+                headroom_vae.enable(vae, limit="64MiB")
+                vae.decode(z)
+            other.communicate("\n")
+        self.assertEqual(len(caught), 1)
+        self.assertRegex(str(caught[0].message), rf"limit='auto': another process \({other.pid}\) decodes on cpu too")
+
+
 class Wrapped(Case):
+    def test_s16_a_shallow_copy_shares_its_modules(self):
+        vae, z = tiny.kl(), latent(1, 4, 6, 5)
+        headroom_vae.enable(vae)
+        vae.decode(z)
+        copied = copy.copy(vae)
+        copied.decoder = tiny.kl(layers_per_block=1).decoder
+        copied.decoder.conv_in.weight.mul_(3)
+        self.assert_close(copied.decode(z).sample, type(copied).decode(copied, z).sample)
+
     def test_s15_functions_under_headrooms_are_refused(self):
         vae, z = tiny.kl(), latent(1, 4, 6, 5)
         own = vae.decode(z).sample
