@@ -102,8 +102,8 @@ int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& out
   const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kConvolutionWorkspace);
   if (!kernel.upsamples) return granted;
   const int64_t row = 4 * own.x * kernel.outputs * element;
-  const int64_t most = std::max(kMostPhases, kLeastPhaseRows * row);
-  return granted + on_boundary(std::min(own.y * row, most));
+  const int64_t frame = std::min(own.y * row, std::max(kMostPhases, kLeastPhaseRows * row));
+  return granted + on_boundary(std::max(frame, std::min(own.t * own.y * row, kPhasesTogether)));
 }
 
 }  // namespace headroom::gpu

@@ -77,13 +77,15 @@ constexpr int64_t kMostTileValues = int64_t{1} << 30;
 /// output, but at least kLeastWorkspace.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
-/// Limit on the buffer for the phases of a convolution over upsampling. If a frame's phases exceed it, they
-/// are computed a few rows at a time. The buffer always holds kLeastPhaseRows rows.
+/// Limits on the buffer for the phases of a convolution over upsampling. Small frames are computed together,
+/// as many as kPhasesTogether holds. If the phases of one frame exceed kMostPhases, they are computed a few
+/// rows at a time. The buffer always holds kLeastPhaseRows rows.
+constexpr int64_t kPhasesTogether = int64_t{32} << 20;
 constexpr int64_t kMostPhases = int64_t{256} << 20;
 constexpr int64_t kLeastPhaseRows = 8;
 
 /// Workspace limit of one convolution of one item with this output extent. Over upsampling it includes the
-/// buffer for a frame's four phases. Strided convolutions run on our own kernels, which need none. Holds
+/// buffer for the four phases. Strided convolutions run on our own kernels, which need none. Holds
 /// wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& output, Dtype dtype);
 

@@ -2,6 +2,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"
 #include "planner/cost/device_rates.h"
 
@@ -42,8 +43,40 @@ bool is_cached(const Graph& graph, const Op& op, size_t input) {
 
 }  // namespace
 
+int64_t FrameCalls::frames_at_once(const CallExtent& extent) const {
+  if (by_frame) return 1;
+  const int64_t most = std::max<int64_t>(1, extent.frames);
+  if (phase_bytes == 0) return most;
+  return std::clamp<int64_t>(gpu::kPhasesTogether / std::max<int64_t>(1, extent.area * phase_bytes), 1, most);
+}
+
+int64_t FrameCalls::calls(const CallExtent& extent) const {
+  return ceil_divide(extent.frames, frames_at_once(extent));
+}
+
+int64_t FrameCalls::least_calls(const CallExtent& extent) const {
+  if (phase_bytes == 0) return calls(extent);
+  return std::min(extent.frames, ceil_divide(extent.positions() * phase_bytes, gpu::kPhasesTogether));
+}
+
+FrameCalls frame_calls(const Graph& graph, const Step& step, const Sizes& sizes) {
+  switch (step.kind) {
+    case OpKind::statistics:
+    case OpKind::attention:
+    case OpKind::emit:
+      return {.by_frame = true};
+    case OpKind::conv: {
+      const Op& op = graph.op(step.op);
+      if (op.factor.y == 1) return {};
+      return {.phase_bytes = graph.tensor(op.output).channels * bytes_per_element(sizes.dtype)};
+    }
+    default:
+      return {};
+  }
+}
+
 StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, const Sizes& sizes)
-    : multiprocessors_(card.multiprocessors) {
+    : multiprocessors_(card.multiprocessors), frame_calls_(frame_calls(graph, step, sizes)) {
   if (step.op == OpId{-1}) return;
   const Op& op = graph.op(step.op);
   if (!counts_flops(op)) return;
@@ -71,9 +104,8 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
 
 double StepWork::seconds(const CallExtent& call) const {
   if (waves_.blocks_across == 0) return least_seconds(call.positions());
-  const bool by_phase = waves_.phases > 1;  // then one frame at a time
-  const int64_t calls = by_phase ? waves_.phases * call.frames : 1;
-  const int64_t positions = by_phase ? ceil_divide(call.area, waves_.phases) : call.positions();
+  const int64_t calls = waves_.phases * frame_calls_.calls(call);
+  const int64_t positions = frame_calls_.frames_at_once(call) * ceil_divide(call.area, waves_.phases);
   const int64_t blocks = ceil_divide(positions, kBlockPositions) * waves_.blocks_across;
   return double(calls * ceil_divide(blocks, multiprocessors_)) * waves_.wave_seconds;
 }
@@ -109,20 +141,20 @@ StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes)
   return bytes;
 }
 
-int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const Sizes& sizes) {
+int64_t kernels_of(const Graph& graph, const Step& step, int64_t calls, const Sizes& sizes) {
   const int64_t fills = step.edges != Edges::zeros ? kFillKernels : 0;
   switch (step.kind) {
     case OpKind::conv: {
       const Op& op = graph.op(step.op);
-      // For each frame one kernel per phase, and one that interleaves the phases.
-      const int64_t own = op.factor.y > 1 ? frames * (op.factor.y * op.factor.x + 1) : 1;
+      // In each call one kernel per phase, and one that interleaves the phases.
+      const int64_t own = op.factor.y > 1 ? calls * (op.factor.y * op.factor.x + 1) : 1;
       const int64_t copies = op.convolution.keeps_first_frame ? 1 : 0;
       return sizes.items * (own + copies + (op.activation != Activation::none ? 1 : 0) + fills);
     }
     case OpKind::statistics:
     case OpKind::attention:
     case OpKind::emit:
-      return sizes.items * frames;
+      return sizes.items * calls;
     default:
       return sizes.items * (1 + fills);
   }

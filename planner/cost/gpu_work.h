@@ -26,6 +26,18 @@ struct ConvolutionWaves {
   int64_t phases = 1;         ///< calls among which the positions of a frame are divided
 };
 
+/// How a step divides the frames of a tile among calls, one after another.
+struct FrameCalls {
+  bool by_frame = false;
+  int64_t phase_bytes = 0;  ///< for each output position of a convolution over upsampling, else 0
+
+  int64_t frames_at_once(const CallExtent& extent) const;
+  int64_t calls(const CallExtent& extent) const;
+  /// Lower bound on calls(), summed over any tiles that cover this extent.
+  int64_t least_calls(const CallExtent& extent) const;
+};
+FrameCalls frame_calls(const Graph& graph, const Step& step, const Sizes& sizes);
+
 /// Arithmetic of a step, for one item.
 class StepWork {
  public:
@@ -40,6 +52,7 @@ class StepWork {
   int64_t multiprocessors_;
   double seconds_per_position_ = 0;
   ConvolutionWaves waves_;
+  FrameCalls frame_calls_;
 };
 
 /// Bytes that a step moves for each position of one item.
@@ -60,7 +73,7 @@ struct StepTraffic {
 };
 StepTraffic traffic_of(const Graph& graph, const Step& step, const Sizes& sizes);
 
-/// Kernels of a step for all items of a tile.
-int64_t kernels_of(const Graph& graph, const Step& step, int64_t frames, const Sizes& sizes);
+/// Kernels of a step for all items of a tile, if it divides the frames among this many calls.
+int64_t kernels_of(const Graph& graph, const Step& step, int64_t calls, const Sizes& sizes);
 
 }  // namespace headroom::planner

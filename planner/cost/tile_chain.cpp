@@ -46,14 +46,14 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .rewrites = bytes.rewrites,
               .copies_if_narrow = copies_if_narrow(graph, step),
               .columns = axes.x.extent,
-              .by_frame = step.kind == OpKind::conv && graph.op(step.op).factor.y > 1,
+              .frame_calls = frame_calls(graph, step, sizes),
               .place = bytes.keeps ? place_of({step.tensor, -1}) : i,
               .carried_of_area = double(axes.t.carried) * bytes_to_carry(graph, step, sizes),
               .carried_of_column = double(axes.y.carried) * bytes_to_carry(graph, step, sizes)};
     for (const StepTraffic::Read& read : bytes.reads)
       link.reads.push_back({place_of(read.operand), read.bytes});
     link.kernels = kernels_of(graph, step, 0, sizes);
-    link.frame_kernels = kernels_of(graph, step, 1, sizes) - link.kernels;
+    link.call_kernels = kernels_of(graph, step, 1, sizes) - link.kernels;
     links_.push_back(std::move(link));
   }
   places_.resize(steps + kept.size());
@@ -117,9 +117,9 @@ double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
   const double first = positions * (link.moved - 2 * link.rewrites * link.written);
   const int32_t rewrites = rewrites_[i];
   if (rewrites == 0) return std::max(seconds, moving(first, missed_reads_[i] + missed_write));
-  // Each rewriting kernel reads the output of the kernel before it. These kernels run item by item, those for
-  // upsampling phases also frame by frame.
-  const double at_once = items * (link.by_frame ? double(call.frames) : 1);
+  // Each rewriting kernel reads the output of the kernel before it. These kernels run item by item, and call
+  // by call.
+  const double at_once = items * double(link.frame_calls.calls(call));
   const bool stays = std::max(first, 2 * written) / at_once <= card_.l2_share_bytes;
   const double between = stays ? 0 : written;
   seconds = std::max(seconds, moving(first, missed_reads_[i] + between));
@@ -144,7 +144,7 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
           measured_seconds(i, {double(chunk.made[i]), double(rows.made[i]), double(columns.made[i])});
     } else {
       const int64_t copies = sizes_.items * (rewrites_[i] - link.rewrites);
-      const int64_t kernels = link.kernels + call.frames * link.frame_kernels + copies;
+      const int64_t kernels = link.kernels + link.frame_calls.calls(call) * link.call_kernels + copies;
       step_seconds_[i] = double(kernels) * card_.kernel_seconds + assumed_seconds(i, call);
       cost.kernels += kernels;
     }
@@ -169,8 +169,9 @@ double least_step_seconds(const Graph& graph, const Step& step, const GpuCard& c
       StepWork(card, graph, step, sizes).least_seconds(headroom::positions(extent)) * items;
   const double moving = positions * std::max((bytes.moved() - rewritten) / card.l2_bytes_per_second,
                                              (bytes.keeps ? bytes.written : 0) / card.dram_bytes_per_second);
-  return double(kernels_of(graph, step, extent.t, sizes)) * card.kernel_seconds +
-         std::max(arithmetic, moving) + positions * rewritten / card.l2_bytes_per_second;
+  const int64_t calls = frame_calls(graph, step, sizes).least_calls({extent.t, extent.y * extent.x});
+  return double(kernels_of(graph, step, calls, sizes)) * card.kernel_seconds + std::max(arithmetic, moving) +
+         positions * rewritten / card.l2_bytes_per_second;
 }
 
 }  // namespace headroom::planner

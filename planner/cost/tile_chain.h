@@ -60,13 +60,13 @@ class TileChain {
     /// True if a tile narrower than the picture costs one more copy. A library copies to write rows with gaps
     /// between them, and it cannot add a residual whose rows have another stride than its output.
     bool copies_if_narrow = false;
-    int64_t columns = 0;           ///< of the picture
-    bool by_frame = false;         ///< rewritten frame by frame
+    int64_t columns = 0;  ///< of the picture
+    FrameCalls frame_calls{};
     size_t place = 0;              ///< place that the step writes
     double carried_of_area = 0;    ///< bytes for each row and column, in chunks after the first
     double carried_of_column = 0;  ///< bytes for each column and frame, in bands after the first
     int64_t kernels = 0;           ///< of a tile
-    int64_t frame_kernels = 0;     ///< additional kernels for each frame
+    int64_t call_kernels = 0;      ///< additional kernels for each call of frame_calls
   };
   /// A tensor in memory: the tile of a step, or a kept tensor.
   struct Place {

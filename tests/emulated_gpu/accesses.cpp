@@ -159,10 +159,8 @@ class Accesses {
     memory(c.workspace, c.workspace_bytes, true);
   }
   void operator()(const Interleave& c) {
-    memory(
-        c.phases,
-        4 * length(c.coarse.y) * length(c.coarse.x) * c.target.channels * bytes_per_element(c.target.dtype),
-        false);
+    const int64_t positions = length(c.coarse.t) * length(c.coarse.y) * length(c.coarse.x);
+    memory(c.phases, 4 * positions * c.target.channels * bytes_per_element(c.target.dtype), false);
     writes(c.target, c.region);
   }
   void operator()(const Attend& c) {

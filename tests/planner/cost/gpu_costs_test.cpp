@@ -7,7 +7,9 @@
 #include "decoder/schedule/lowering.h"
 #include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"
+#include "planner/cost/gpu_work.h"
 #include "planner/search/make_plan.h"
+#include "tests/support/random.h"
 
 namespace headroom::planner {
 namespace {
@@ -135,6 +137,44 @@ TEST_CASE("phases of upsampling convolutions are written, and read and written a
   CHECK(stored("conv 128 128", {1024, 1024}) ==
         Approx(positions * 2 * 1152 * 128 / narrow_rate + 4 * positions * 128 * 2 / kDram + 3 * kKernel)
             .epsilon(0.005));
+}
+
+TEST_CASE("frames of a clip share the calls of an upsampling convolution if their phases are small") {
+  Graph graph;
+  const TensorId latent = graph.add_latent(512);
+  graph.set_output(graph.upsampled_conv("up", latent, 512));
+  const Step conv = step_of(graph, "up", OpKind::conv);
+  const auto calls = [&](const CallExtent& extent) {
+    return frame_calls(graph, conv,
+                       {extent_of(graph.tensor(latent), {9, 64, 64}), 1, Dtype::bf16, DeviceKind::cuda})
+        .calls(extent);
+  };
+  // 32 MiB hold 2^15 positions of 512 channels in 16 bits.
+  CHECK(calls({9, 1 << 10}) == 1);
+  CHECK(calls({9, 1 << 13}) == 3);
+  CHECK(calls({9, 1 << 14}) == 5);
+  CHECK(calls({9, 1 << 16}) == 9);
+}
+
+TEST_CASE("no tiling starts fewer calls than their lower bound says") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{50}));
+  CAPTURE(seed);
+  test::Random random(seed);
+  const FrameCalls frames{.phase_bytes = 64 * random.integer(1, 40)};
+  const CallExtent whole{random.integer(1, 40), random.integer(1, 200'000)};
+  int64_t calls = 0;
+  for (int64_t begun = 0; begun < whole.frames;) {
+    const int64_t count = random.integer(1, whole.frames - begun);
+    for (int64_t done = 0; done < whole.area;) {
+      const int64_t area = random.integer(1, whole.area - done);
+      calls += frames.calls({count, area});
+      done += area;
+    }
+    begun += count;
+  }
+  CHECK(frames.least_calls(whole) <= calls);
+  CHECK(frames.least_calls(whole) <= frames.calls(whole));
+  CHECK(frames.least_calls(whole) > 0);
 }
 
 /// norm -> conv -> store -> statistics, like most passes of a decoder.

@@ -168,7 +168,7 @@ class Chunks {
     for (int32_t t = call_.region.t.begin; t < regular.begin; ++t) early_frame(t);
     leave({{regular.end, call_.region.t.end}, call_.region.y, call_.region.x});
     if (call_.shape.upsamples) {
-      for (int32_t t = regular.begin; t < regular.end; ++t) upsampled_frame(t);
+      upsampled_frames(regular);
     } else if (call_.shape.frames == 1 && !frames_are_a_batch()) {
       for (int32_t t = regular.begin; t < regular.end; ++t)
         blocks({{t, t + 1}, call_.region.y, call_.region.x});
@@ -328,14 +328,16 @@ class Chunks {
   }
 
   /// The chunk of a phase. Its output goes to the phase's slot of the workspace.
-  std::optional<ConvolutionChunk> chunk_of_phase(int32_t t, const Pairs& rows, const Pairs& columns,
+  std::optional<ConvolutionChunk> chunk_of_phase(const Span& frames, const Pairs& rows, const Pairs& columns,
                                                  int odd_row, int odd_column) const {
     const ConvolutionShape& shape = call_.shape;
     const std::byte* input =
-        address_of(call_.input,
-                   {{t - frames_before(shape), t + 1 + shape.frames_ahead}, rows.window(), columns.window()});
+        address_of(call_.input, {{frames.begin - frames_before(shape), frames.end + shape.frames_ahead},
+                                 rows.window(),
+                                 columns.window()});
     const int64_t element = bytes_per_element(call_.input.dtype);
-    const int64_t phase_elements = int64_t{rows.count} * columns.count * shape.outputs;
+    const int64_t elements_of_frame = int64_t{rows.count} * columns.count * shape.outputs,
+                  phase_elements = length(frames) * elements_of_frame;
     const int64_t phases_bytes = round_up(4 * phase_elements * element);
     if (input == nullptr || phases_bytes > call_.workspace_bytes) return std::nullopt;
     // The first of a pair is odd, but Interleave expects an even one there. So the phases are swapped.
@@ -347,33 +349,42 @@ class Chunks {
         workspace + slot_of_phase * phase_elements * element);
     ConvolutionProblem& problem = result.problem;
     problem.taps_y = problem.taps_x = 2;
+    problem.frames = length(frames);
     problem.rows = rows.count;
     problem.columns = columns.count;
     problem.output_row = int64_t{columns.count} * shape.outputs;
-    problem.output_frame = phase_elements;
+    problem.output_frame = elements_of_frame;
     result.workspace = workspace + phases_bytes;
     result.workspace_bytes = call_.workspace_bytes - phases_bytes;
     return result;
   }
 
-  void upsampled_frame(int32_t t) {
+  /// Several frames at once if they follow one another without a gap.
+  void upsampled_frames(const Span& frames) {
     const Pairs rows = pairs_of(call_.region.y), columns = pairs_of(call_.region.x);
-    const Part part = at_once({1, rows.count}, [&](const Part& tried) {
-      return chunk_of_phase(t, {rows.begin, tried.rows}, columns, 1, 1);
-    });
-    if (part.frames == 0) return leave({{t, t + 1}, call_.region.y, call_.region.x});
-    for (int32_t done = 0; done < rows.count; done += part.rows)
-      upsampled_slice(t, {rows.begin + 2 * done, std::min(part.rows, rows.count - done)}, columns);
+    const bool contiguous = length(rows.window()) == call_.input.block_rows &&
+                            length(columns.window()) == length(call_.input.region.x);
+    for (int32_t t = frames.begin; t < frames.end;) {
+      const int32_t left = frames.end - t;
+      const Part part = at_once({contiguous ? left : 1, rows.count}, [&](const Part& tried) {
+        return chunk_of_phase({t, t + tried.frames}, {rows.begin, tried.rows}, columns, 1, 1);
+      });
+      if (part.frames == 0) return leave({{t, frames.end}, call_.region.y, call_.region.x});
+      for (int32_t done = 0; done < rows.count; done += part.rows)
+        upsampled_slice({t, t + part.frames}, {rows.begin + 2 * done, std::min(part.rows, rows.count - done)},
+                        columns);
+      t += part.frames;
+    }
   }
 
-  void upsampled_slice(int32_t t, const Pairs& rows, const Pairs& columns) {
-    const Box outputs{{t, t + 1},
+  void upsampled_slice(const Span& frames, const Pairs& rows, const Pairs& columns) {
+    const Box outputs{frames,
                       {std::max(rows.begin, call_.region.y.begin),
                        std::min(rows.begin + 2 * rows.count, call_.region.y.end)},
                       call_.region.x};
     std::array<std::optional<ConvolutionChunk>, 4> phases;
     for (size_t i = 0; i < phases.size(); ++i) {
-      phases[i] = chunk_of_phase(t, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
+      phases[i] = chunk_of_phase(frames, rows, columns, static_cast<int>(i / 2), static_cast<int>(i % 2));
       if (fit(phases[i]) == ConvolutionEngine::Fit::none) return leave(outputs);
     }
     for (const std::optional<ConvolutionChunk>& phase : phases) engine_.convolve(*phase);

@@ -375,6 +375,33 @@ TEST_CASE("frames are a batch where nothing lies between them") {
   CHECK(engine.chunks.size() == 6);
 }
 
+TEST_CASE("frames over upsampling run together if their phases fit the workspace") {
+  Convolve call = unread_call({{0, 5}, {0, 32}, {0, 32}}, 16, 8, 3, Dtype::fp32);
+  call.shape.upsamples = true;
+  call.input.region = {{0, 5}, {-1, 17}, {-1, 17}};
+  call.input.block_rows = 18;
+  // 17 by 17 pairs of outputs, of eight channels.
+  const int64_t frame = 4 * 17 * 17 * 8 * 4;
+  const auto frames_of_chunks = [&](int64_t workspace_bytes) {
+    call.workspace_bytes = workspace_bytes;
+    NotingEngine engine;
+    CHECK(convolve_in_chunks(call, engine).empty());
+    std::vector<int64_t> frames;
+    for (const ConvolutionChunk& chunk : engine.chunks) {
+      CHECK(chunk.problem.output_frame == frame / 4 / 4);
+      frames.push_back(chunk.problem.frames);
+    }
+    return frames;
+  };
+  CHECK(frames_of_chunks(5 * frame + 1024) == std::vector<int64_t>(4, 5));
+  CHECK(frames_of_chunks(3 * frame + 1024) == std::vector<int64_t>{3, 3, 3, 3, 2, 2, 2, 2});
+  CHECK(frames_of_chunks(frame + 1024) == std::vector<int64_t>(20, 1));
+  // Rows between the frames that the call does not read.
+  call.input.region.y.end = 20;
+  call.input.block_rows = 21;
+  CHECK(frames_of_chunks(5 * frame + 1024) == std::vector<int64_t>(20, 1));
+}
+
 TEST_CASE("groups are left to others") {
   Convolve call = unread_call({{0, 1}, {0, 4}, {0, 4}}, 8, 8, 1, Dtype::fp32);
   call.shape.groups = 2;
