@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "decoder/gpu/kernels/attention.h"
@@ -8,16 +9,22 @@ namespace headroom::gpu {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
-// Each warp computes the scores of half the queries and a quarter of the keys of a tile.
-constexpr int kWarpRows = 2, kWarpColumns = 4;
 
 /// Tile sizes of a thread block: kQueries queries, kKeys keys at a time. The result, up to kMostChannels
 /// channels, stays in registers. Keys and values are loaded in stages: kKeyChannels channels of all keys,
-/// then kValueRows values at a time. kStages stages are in shared memory or in flight.
-template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kStages_>
+/// then kValueRows values at a time. kStages stages are in shared memory or in flight. If keys and values are
+/// one tensor (kOneTensor), a stage has all channels of a tile of keys, and they serve as values too.
+///
+/// Each warp computes the scores of half the queries with one of kWarpColumns parts of the keys, over one of
+/// kDepths parts of the channels.
+template <int kQueries_, int kKeys_, int kMostChannels_, int kKeyChannels_, int kValueRows_, int kStages_,
+          bool kOneTensor_ = false>
 struct Tile {
   static constexpr int kQueries = kQueries_, kKeys = kKeys_, kMostChannels = kMostChannels_;
   static constexpr int kKeyChannels = kKeyChannels_, kValueRows = kValueRows_, kStages = kStages_;
+  static constexpr bool kOneTensor = kOneTensor_;
+  static constexpr int kWarpRows = 2, kDepths = kOneTensor ? 2 : 1;
+  static constexpr int kWarpColumns = kWarps / kWarpRows / kDepths;
 
   static constexpr int kQueryPitch = 2 * kMostChannels, kKeyPitch = 2 * kKeyChannels;
   static constexpr int kValuePitch = 2 * kMostChannels, kWeightPitch = 2 * kKeys;
@@ -26,11 +33,13 @@ struct Tile {
 
   static constexpr int kWeights = kQueries * kQueryPitch;
   static constexpr int kMaxima = kWeights + kQueries * kWeightPitch;
-  static constexpr int kFirstStage = kMaxima + 2 * kQueries * kWarpColumns * 4;
+  static constexpr int kExchange = kMaxima + 2 * kQueries * kWarpColumns * 4;
+  static constexpr int kFirstStage = kExchange + (kDepths - 1) * kQueries * kKeys * 4;
   static constexpr int kSharedBytes = kFirstStage + kStages * kStageBytes;
 
-  // Number of 16 × 8 products per warp.
-  static constexpr int kScoreRows = kQueries / kWarpRows / 16, kScoreColumns = kKeys / kWarpColumns / 8;
+  // Number of 16 × 8 products per warp: rows of partial scores, and of the scores that the warp then owns.
+  static constexpr int kPartialRows = kQueries / kWarpRows / 16, kScoreRows = kPartialRows / kDepths;
+  static constexpr int kScoreColumns = kKeys / kWarpColumns / 8;
   static constexpr int kResultRows = kQueries / 16, kResultColumns = kMostChannels / kWarps / 8;
   static constexpr int kValueStages = kKeys / kValueRows;
 };
@@ -43,6 +52,11 @@ struct Tile {
 // So the L2 cache is the bottleneck, at 0.4 of the tensor rate. On an A100 the three are 4100, 4100 and 2800.
 template <int kMostChannels, int kKeyChannels, int kValueRows, int kStages>
 using WideTile = Tile<64, 128, kMostChannels, kKeyChannels, kValueRows, kStages>;
+// With one tensor, L2 takes half: 2350 cycles. Shared memory is the bottleneck then, with 3850 cycles: 256
+// KiB for scores, 32 for their exchange, 128 for results and 64 for copies. Without depths, warps would
+// compute scores by 32 × 16, which takes 384 KiB instead of 256.
+template <int kMostChannels>
+using OneTensorTile = Tile<64, 64, kMostChannels, kMostChannels, 64, 2, true>;
 // For GPUs with 99 KiB of shared memory (compute capability 8.6, 8.9, 12.0) and more than 256 channels: half
 // the queries.
 template <int kMostChannels>
@@ -100,7 +114,8 @@ class Pipeline {
     for (int i = 0; i < Tile::kStages - 1; ++i) copy_next();
   }
 
-  /// Stages with the keys of one tile. Tile::kValueStages stages with its values follow.
+  /// Stages with the keys of one tile. Tile::kValueStages stages with its values follow, unless the keys are
+  /// the values.
   __device__ __forceinline__ int key_stages() const {
     return key_stages_;
   }
@@ -112,6 +127,15 @@ class Pipeline {
     copy_next();
     used_ = used_ + 1 == Tile::kStages ? 0 : used_ + 1;
     return stages_ + used_ * Tile::kStageBytes;
+  }
+  /// The next stage of values. All warps have then stored their weights.
+  __device__ __forceinline__ const std::byte* next_values() {
+    if constexpr (Tile::kOneTensor) {
+      __syncthreads();
+      return stages_ + used_ * Tile::kStageBytes;
+    } else {
+      return next();
+    }
   }
 
  private:
@@ -126,7 +150,8 @@ class Pipeline {
         copy_stage<Tile::kValueRows, Tile::kValuePitch, Tile::kMostChannels / 8>(stage, values_, row, count_,
                                                                                  0, channels_);
       }
-      if (++next_ == key_stages_ + Tile::kValueStages) next_ = 0, next_key_ += Tile::kKeys;
+      if (++next_ == key_stages_ + (Tile::kOneTensor ? 0 : Tile::kValueStages))
+        next_ = 0, next_key_ += Tile::kKeys;
     }
     cp_async_commit();  // even if empty: cp_async_wait counts groups
     slot_ = slot_ + 1 == Tile::kStages ? 0 : slot_ + 1;
@@ -143,9 +168,10 @@ class Pipeline {
 template <typename Tile>
 struct Share {
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of(threadIdx.x);
-  const int warp_column = warp % kWarpColumns;
-  const int first_score = warp / kWarpColumns * (Tile::kQueries / kWarpRows),
-            first_key = warp_column * (Tile::kKeys / kWarpColumns);
+  const int warp_column = warp % Tile::kWarpColumns, depth = warp / Tile::kWarpColumns % Tile::kDepths;
+  const int first_partial = warp / (Tile::kWarpColumns * Tile::kDepths) * (Tile::kQueries / Tile::kWarpRows),
+            first_score = first_partial + depth * Tile::kScoreRows * 16,
+            first_key = warp_column * (Tile::kKeys / Tile::kWarpColumns);
   const int first_result = warp * (Tile::kMostChannels / kWarps);
 
   /// Query of row h (0 or 1) of this thread's product i: for scores, and for results.
@@ -155,31 +181,81 @@ struct Share {
   __device__ __forceinline__ int result_row(int i, int h) const { return i * 16 + h * 8 + lane / 4; }
 };
 template <typename Tile>
+using PartialScores = float[Tile::kPartialRows][Tile::kScoreColumns][4];
+template <typename Tile>
 using Scores = float[Tile::kScoreRows][Tile::kScoreColumns][4];
 template <typename Tile>
 using Results = float[Tile::kResultRows][Tile::kResultColumns][4];
 
-/// Scores of a tile of keys.
+/// Scores of a tile of keys, over this warp's part of the channels.
 template <typename T, typename Tile>
-__device__ __forceinline__ void add_scores(Scores<Tile>& scores, const Share<Tile>& share,
+__device__ __forceinline__ void add_scores(PartialScores<Tile>& scores, const Share<Tile>& share,
                                            const std::byte* queries, Pipeline<Tile>& pipeline) {
-  const int query_offset = a_offset<Tile::kQueryPitch>(share.first_score, 0);
-  const int key_offset = b_offset<Tile::kKeyPitch>(share.first_key, 0);
+  constexpr int kDepth = Tile::kKeyChannels / Tile::kDepths;
+  static_assert(Tile::kDepths == 1 || kDepth % 64 == 0);
+  const int query_offset = a_offset<Tile::kQueryPitch>(share.first_partial, share.depth * (kDepth / 8));
+  const int key_offset = b_offset<Tile::kKeyPitch>(share.first_key, share.depth * (kDepth / 8));
   for (int stage = 0; stage < pipeline.key_stages(); ++stage) {
     const std::byte *tile = pipeline.next(), *of_stage = queries + stage * Tile::kKeyPitch;
 #pragma unroll
-    for (int k = 0; k < Tile::kKeyChannels / 16; ++k) {
-      uint32_t a[Tile::kScoreRows][4], b[Tile::kScoreColumns][2];
+    for (int k = 0; k < kDepth / 16; ++k) {
+      uint32_t a[Tile::kPartialRows][4], b[Tile::kScoreColumns][2];
 #pragma unroll
-      for (int i = 0; i < Tile::kScoreRows; ++i)
+      for (int i = 0; i < Tile::kPartialRows; ++i)
         ldmatrix_x4(a[i], of_stage + moved<Tile::kQueryPitch>(query_offset, i * 16, k * 2));
 #pragma unroll
       for (int j = 0; j < Tile::kScoreColumns; j += 2)
         load_pair(b[j], b[j + 1], tile + moved<Tile::kKeyPitch>(key_offset, j * 8, k * 2));
 #pragma unroll
-      for (int i = 0; i < Tile::kScoreRows; ++i) {
+      for (int i = 0; i < Tile::kPartialRows; ++i) {
 #pragma unroll
         for (int j = 0; j < Tile::kScoreColumns; ++j) mma_m16n8k16<T>(scores[i][j], a[i], b[j]);
+      }
+    }
+  }
+}
+
+/// Adds up the partial scores of the two warps with the same queries and keys. Each of them owns half of the
+/// queries, and passes the other half through shared memory.
+template <typename Tile>
+__device__ __forceinline__ void exchange_scores(const PartialScores<Tile>& partial, Scores<Tile>& scores,
+                                                const Share<Tile>& share, std::byte* exchange) {
+  static_assert(Tile::kDepths == 2 && Tile::kPartialRows == 2);
+  const auto place = [&](int warp, int j) {
+    return reinterpret_cast<float4*>(exchange) + (warp * Tile::kScoreColumns + j) * kWarp + share.lane;
+  };
+  const bool second = share.depth == 1;
+#pragma unroll
+  for (int j = 0; j < Tile::kScoreColumns; ++j) {
+    float given[4];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      given[e] = second ? partial[0][j][e] : partial[1][j][e];
+      scores[0][j][e] = second ? partial[1][j][e] : partial[0][j][e];
+    }
+    *place(share.warp, j) = {given[0], given[1], given[2], given[3]};
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Tile::kScoreColumns; ++j) {
+    const float4 other = *place(share.warp ^ Tile::kWarpColumns, j);
+    scores[0][j][0] += other.x, scores[0][j][1] += other.y;
+    scores[0][j][2] += other.z, scores[0][j][3] += other.w;
+  }
+}
+
+template <typename Tile>
+__device__ __forceinline__ void own_scores(const PartialScores<Tile>& partial, Scores<Tile>& scores,
+                                           const Share<Tile>& share, std::byte* exchange) {
+  if constexpr (Tile::kDepths > 1) {
+    exchange_scores<Tile>(partial, scores, share, exchange);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Tile::kScoreRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kScoreColumns; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) scores[i][j][e] = partial[i][j][e];
       }
     }
   }
@@ -190,7 +266,7 @@ template <typename T, typename Tile>
 __device__ __forceinline__ void add_values(Results<Tile>& results, const Share<Tile>& share,
                                            const std::byte* weights, Pipeline<Tile>& pipeline) {
   for (int stage = 0; stage < Tile::kValueStages; ++stage) {
-    const std::byte* tile = pipeline.next();
+    const std::byte* tile = pipeline.next_values();
 #pragma unroll
     for (int k = 0; k < Tile::kValueRows / 16; ++k) {
       uint32_t a[Tile::kResultRows][4];
@@ -215,14 +291,14 @@ __device__ __forceinline__ void add_values(Results<Tile>& results, const Share<T
 }
 
 /// The running maximum and sum of online softmax. Warps share maxima through shared memory: the largest score
-/// so far for each query and quarter of the keys, after this tile and after the previous one.
+/// so far for each query and warp column, after this tile and after the previous one.
 template <typename Tile>
 class OnlineSoftmax {
  public:
   __device__ __forceinline__ explicit OnlineSoftmax(float* maxima)
-      : largest_now_(maxima), largest_before_(maxima + Tile::kQueries * kWarpColumns) {
+      : largest_now_(maxima), largest_before_(maxima + Tile::kQueries * Tile::kWarpColumns) {
     for (auto& row : largest_) row[0] = row[1] = -INFINITY;
-    if (threadIdx.x < Tile::kQueries * kWarpColumns) largest_now_[threadIdx.x] = -INFINITY;
+    if (threadIdx.x < Tile::kQueries * Tile::kWarpColumns) largest_now_[threadIdx.x] = -INFINITY;
   }
 
   /// Continues from the state of earlier calls for `count` queries.
@@ -236,7 +312,7 @@ class OnlineSoftmax {
         largest_[i][h] = state.largest[row];
         if (share.lane % 4 != 0 || share.warp_column != 0) continue;
         sums_[i][h] = state.weights[row];
-        largest_now_[row * kWarpColumns] = state.largest[row];
+        largest_now_[row * Tile::kWarpColumns] = state.largest[row];
       }
     }
   }
@@ -265,7 +341,7 @@ class OnlineSoftmax {
         largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 1));
         largest[h] = fmaxf(largest[h], __shfl_xor_sync(kAllLanes, largest[h], 2));
         if (share.lane % 4 == 0)
-          largest_now_[share.score_row(i, h) * kWarpColumns + share.warp_column] = largest[h];
+          largest_now_[share.score_row(i, h) * Tile::kWarpColumns + share.warp_column] = largest[h];
       }
     }
     __syncthreads();
@@ -330,24 +406,34 @@ class OnlineSoftmax {
         sums_[i][h] += __shfl_xor_sync(kAllLanes, sums_[i][h], 1);
         sums_[i][h] += __shfl_xor_sync(kAllLanes, sums_[i][h], 2);
         if (share.lane % 4 == 0)
-          largest_before_[share.score_row(i, h) * kWarpColumns + share.warp_column] = sums_[i][h];
+          largest_before_[share.score_row(i, h) * Tile::kWarpColumns + share.warp_column] = sums_[i][h];
       }
     }
     __syncthreads();
   }
   /// The sum of a query's weights.
   __device__ __forceinline__ float sum_of(int row) const {
-    const float4 found = *reinterpret_cast<const float4*>(largest_before_ + row * kWarpColumns);
-    return found.x + found.y + found.z + found.w;
+    return joined(largest_before_, row, [](float a, float b) { return a + b; });
   }
   __device__ __forceinline__ float largest_of(int row) const {
     return largest_of(largest_now_, row);
   }
 
  private:
+  /// Joins the values of a query, one for each warp column.
+  template <typename Join>
+  __device__ __forceinline__ static float joined(const float* found, int row, const Join& join) {
+    const float* const of_row = found + row * Tile::kWarpColumns;
+    if constexpr (Tile::kWarpColumns == 4) {
+      const float4 four = *reinterpret_cast<const float4*>(of_row);
+      return join(join(join(four.x, four.y), four.z), four.w);
+    } else {
+      static_assert(Tile::kWarpColumns == 2);
+      return join(of_row[0], of_row[1]);
+    }
+  }
   __device__ __forceinline__ static float largest_of(const float* found, int row) {
-    const float4 quarters = *reinterpret_cast<const float4*>(found + row * kWarpColumns);
-    return fmaxf(fmaxf(quarters.x, quarters.y), fmaxf(quarters.z, quarters.w));
+    return joined(found, row, [](float a, float b) { return fmaxf(a, b); });
   }
 
   // For rows lane / 4 and lane / 4 + 8 of every 16 scores: the largest score so far, and the sum of this
@@ -448,8 +534,10 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
   const float scale = call.scale * kLog2OfE;
   const int keys = static_cast<int>(keys_of(call));
   for (int begin = 0; begin < keys; begin += Tile::kKeys) {
-    Scores<Tile> scores = {};
-    add_scores<T>(scores, share, queries, pipeline);
+    PartialScores<Tile> partial = {};
+    add_scores<T>(partial, share, queries, pipeline);
+    Scores<Tile> scores;
+    own_scores<Tile>(partial, scores, share, queries + Tile::kExchange);
     softmax.find_largest(scores, share, scale, keys - begin);
     softmax.template weigh<T>(scores, share, weights);
     softmax.rescale(results, share);
@@ -468,11 +556,17 @@ void attend_in(const Attend& call, StreamHandle stream) {
          call);
 }
 
+bool fits(size_t bytes) {
+  return bytes <= most_shared_bytes();
+}
+
 template <typename T>
 void attend_in_dtype(const Attend& call, StreamHandle stream) {
   const int32_t channels = call.queries.channels;
-  const auto fits = [](size_t bytes) { return bytes <= most_shared_bytes(); };
-  if (channels <= 128) {
+  if (attends_to_one_tensor(call)) {
+    channels <= 384 ? attend_in<T, OneTensorTile<384>>(call, stream)
+                    : attend_in<T, OneTensorTile<512>>(call, stream);
+  } else if (channels <= 128) {
     attend_in<T, WideTile<128, 64, 64, 4>>(call, stream);
   } else if (channels <= 256) {
     attend_in<T, WideTile<256, 64, 32, 3>>(call, stream);
@@ -492,6 +586,14 @@ void attend_in_dtype(const Attend& call, StreamHandle stream) {
   }
 }
 
+bool are_one_tensor(const View& one, const View& other) {
+  const auto same = [](const Span& a, const Span& b) { return a.begin == b.begin && a.end == b.end; };
+  return one.base == other.base && same(one.region.t, other.region.t) && same(one.region.y, other.region.y) &&
+         same(one.region.x, other.region.x) && one.channels == other.channels &&
+         one.block_rows == other.block_rows && one.blocks == other.blocks && one.dtype == other.dtype &&
+         std::equal(one.block_units, one.block_units + one.blocks, other.block_units);
+}
+
 }  // namespace
 
 bool attends_by_tensor_cores(const Attend& call) {
@@ -503,6 +605,12 @@ bool attends_by_tensor_cores(const Attend& call) {
   }
   return dtype != Dtype::fp32 && !call.interleaved && keys_of(call) <= kMostPositions && channels % 16 == 0 &&
          channels <= 512;
+}
+
+bool attends_to_one_tensor(const Attend& call) {
+  const int32_t channels = call.queries.channels;
+  return attends_by_tensor_cores(call) && are_one_tensor(call.keys, call.values) && channels > 256 &&
+         fits(channels <= 384 ? OneTensorTile<384>::kSharedBytes : OneTensorTile<512>::kSharedBytes);
 }
 
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream) {

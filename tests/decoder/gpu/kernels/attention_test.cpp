@@ -54,6 +54,11 @@ struct AttentionProblem {
     call.key_frames = {1 + frame, 2 + frame};
     call.target_frame = 2 + frame;
   }
+  /// Keys are the values too.
+  void use_one_tensor() {
+    values = keys;
+    call.values = call.keys;
+  }
   /// Scores of one another, the further apart the sharper.
   void draw(Random& random, double sharpness) {
     for (Map* map : {&queries, &keys})
@@ -193,6 +198,33 @@ TEST_CASE("attention by tensor cores is the softmax over all positions of a fram
   start(problem.call, nullptr);
   CHECK(error_of(problem, true) <= 1);
   CHECK(only_frame_differs(problem, before));
+}
+
+TEST_CASE("attention by tensor cores to keys that are the values") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{16}, headroom::test::kSeedStep));
+  CAPTURE(seed);
+  Random random(500 + seed);
+  const SharedMemory memory(random.pick<size_t>({227, 227, 227, 163, 99}));
+  Shape shape = random_shape(random, 200);
+  shape.channels = shape.value_channels =
+      random.pick<int32_t>({384, 512, 512, 16 * int32_t(random.integer(1, 32))});
+  shape.dtype = shape.stored = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  CAPTURE_SHAPE(shape);
+  AttentionProblem problem(random, shape);
+  problem.draw(random, random.pick<double>({0.3, 1, 3}));
+  problem.use_one_tensor();
+  const bool holds_tile = emulated::device.shared_bytes > (size_t{200} << 10) ||
+                          (emulated::device.shared_bytes > (size_t{169} << 10) && shape.channels <= 384);
+  CHECK(attends_to_one_tensor(problem.call) == (shape.channels > 256 && holds_tile));
+  for (int32_t frame = 0; frame < shape.frames; ++frame) {
+    CAPTURE(frame);
+    problem.in_frame(frame);
+    problem.call.key_frames.begin = 1;
+    const Map before = problem.target;
+    run_in_parts(problem, seed % 2 == 0, [&](const Attend& call) { start(call, nullptr); });
+    CHECK(error_of(problem, true) <= 1);
+    CHECK(only_frame_differs(problem, before));
+  }
 }
 
 TEST_CASE("attention in fp32, of every mixture of dtypes, whatever the channels") {
