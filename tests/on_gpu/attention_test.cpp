@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "decoder/gpu/calls/workspace.h"
@@ -21,9 +21,10 @@ void check_attention(Dtype dtype) {
   if (!gpu) return;
   for (const int32_t channels : {40, 512}) {
     for (const int32_t key_rows : {64, 5}) {
-      for (const auto& [with_workspace, key_frames] :
-           {std::pair(false, 1), std::pair(true, 1), std::pair(false, 3), std::pair(true, 3)}) {
-        CAPTURE(name_of(dtype), channels, key_rows, with_workspace, key_frames);
+      for (const auto& [with_workspace, key_frames, one_tensor] :
+           {std::tuple(false, 1, false), std::tuple(true, 1, false), std::tuple(false, 3, false),
+            std::tuple(true, 3, false), std::tuple(true, 3, true)}) {
+        CAPTURE(name_of(dtype), channels, key_rows, with_workspace, key_frames, one_tensor);
         Random random(2);
         const Box whole{{0, 3}, {0, 64}, {0, 48}}, queried{{0, 1}, {20, 31}, {0, 48}};
         HeldView queries(queried, channels, length(queried.y), dtype), keys(whole, channels, key_rows, dtype),
@@ -35,7 +36,7 @@ void check_attention(Dtype dtype) {
         Attend call;
         call.queries = memory.send(queries);
         call.keys = memory.send(keys);
-        call.values = memory.send(values);
+        call.values = one_tensor ? call.keys : memory.send(values);
         call.target = memory.send(target);
         call.key_frames = {0, key_frames};
         call.scale = 0.3F;
@@ -50,8 +51,8 @@ void check_attention(Dtype dtype) {
           for (int32_t x = 0; x < 48; x += 23) {
             std::vector<double> query;
             for (int32_t c = 0; c < channels; ++c) query.push_back(queries.value(0, y, x, c));
-            const std::vector<double> means =
-                test::plain_attention(query, keys, values, call.key_frames, double{call.scale});
+            const std::vector<double> means = test::plain_attention(query, keys, one_tensor ? keys : values,
+                                                                    call.key_frames, double{call.scale});
             for (int32_t c = 0; c < channels; ++c)
               worst = std::max(worst, std::abs(means[static_cast<size_t>(c)] - target.value(0, y, x, c)));
           }

@@ -14,9 +14,6 @@ namespace headroom::gpu {
 /// everywhere: a multiple of 16, at most 512.
 bool attends_by_tensor_cores(const Attend& call);
 void attend_by_tensor_cores(const Attend& call, StreamHandle stream);
-/// True if this kernel loads keys and values once: they are one tensor of more than 256 channels, and the
-/// current device has shared memory for a tile of all channels.
-bool attends_to_one_tensor(const Attend& call);
 
 /// Tiled kernel in fp32 arithmetic. Supports all dtypes, up to 512 channels.
 bool attends_by_tiles(const Attend& call);

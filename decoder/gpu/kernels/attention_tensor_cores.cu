@@ -3,6 +3,7 @@
 
 #include "decoder/gpu/kernels/attention.h"
 #include "decoder/gpu/kernels/fragments.h"
+#include "decoder/gpu/kernels/kernels.h"
 #include "decoder/gpu/kernels/sweep.h"
 
 namespace headroom::gpu {

@@ -10,6 +10,10 @@ namespace headroom::gpu {
 void HEADROOM_GPU_CALLS(X);
 #undef X
 
+/// True if our attention kernel for the current device loads keys and values once: they are one 16-bit tensor
+/// of more than 256 channels, and shared memory holds a tile of all channels.
+bool attends_to_one_tensor(const Attend& call);
+
 /// Starts a call of any type.
 void run(const Call& call, StreamHandle stream);
 
