@@ -72,7 +72,7 @@ MemoryModel cuda_memory_model(const Graph& graph) {
       bytes = gpu::convolution_workspace_bytes(kernel_shape(graph, op), tile, sizes.dtype);
     if (op.kind == OpKind::attention) {
       bytes = gpu::attention_workspace_bytes(tile.y * tile.x, most_attended_keys(graph, op, sizes.latent),
-                                             graph.tensor(op.output).channels, sizes.dtype);
+                                             graph.tensor(op.output).channels);
     }
     return allocated_bytes(bytes, DeviceKind::cuda);
   };

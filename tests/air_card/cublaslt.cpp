@@ -23,6 +23,7 @@ struct Layout {
 };
 struct Operation {
   int transposed;  ///< applies to matrix a
+  int tf32;        ///< rounds both operands to TF32
 };
 struct Preference {
   uint64_t workspace_bytes;
@@ -50,15 +51,21 @@ struct Operand {
 
 struct Product {
   Operand a, b, d;
-  bool transposed = false;
+  bool transposed = false, tf32 = false;
   float alpha = 1, beta = 0;
   uint64_t workspace_bytes = 0;
   void* workspace = nullptr;
 
   int64_t depth() const { return b.layout.rows; }
   float a_value(int64_t row, int64_t k) const {
-    return load_value(a.data, a.layout.value_type(),
-                      transposed ? k + row * a.layout.stride : row + k * a.layout.stride);
+    return factor(a, transposed ? k + row * a.layout.stride : row + k * a.layout.stride);
+  }
+  float b_value(int64_t k, int64_t column) const { return factor(b, k + column * b.layout.stride); }
+
+ private:
+  float factor(const Operand& operand, int64_t index) const {
+    const float value = load_value(operand.data, operand.layout.value_type(), index);
+    return tf32 ? rounded_to_tf32(value) : value;
   }
 };
 
@@ -94,14 +101,14 @@ std::vector<float> dense(const Product& p) {
 }
 
 void run(const Product& p) {
-  const Layout &b = p.b.layout, &d = p.d.layout;
+  const Layout& d = p.d.layout;
   const std::vector<float> a = dense(p);
   const auto columns = [&](int64_t begin, int64_t end) {
     std::vector<float> sums(static_cast<size_t>(d.rows));
     for (int64_t column = begin; column < end; ++column) {
       std::fill(sums.begin(), sums.end(), 0.0F);
       for (int64_t k = 0; k < p.depth(); ++k) {
-        const float factor = load_value(p.b.data, b.value_type(), k + column * b.stride);
+        const float factor = p.b_value(k, column);
         const float* from = a.data() + k * d.rows;
         for (size_t row = 0; row < sums.size(); ++row) sums[row] += factor * from[row];
       }
@@ -162,15 +169,19 @@ AIR_API const char* cublasLtGetStatusString(cublasStatus_t status) {
 }
 
 AIR_API cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t operation, size_t,
-                                                       cublasComputeType_t, cudaDataType_t) {
-  return succeed(__func__, [&] { write(operation, Operation{}); });
+                                                       cublasComputeType_t type, cudaDataType_t) {
+  return succeed(__func__, [&] {
+    write(operation, Operation{0, type == CUBLAS_COMPUTE_32F_FAST_TF32 ? 1 : 0});
+  });
 }
 AIR_API cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
                                                       cublasLtMatmulDescAttributes_t name, const void* value,
                                                       size_t) {
   return succeed(__func__, [&] {
-    if (name == CUBLASLT_MATMUL_DESC_TRANSA)
-      write(operation, Operation{content<int>(value) == CUBLAS_OP_T ? 1 : 0});
+    if (name != CUBLASLT_MATMUL_DESC_TRANSA) return;
+    auto all = content<Operation>(operation);
+    all.transposed = content<int>(value) == CUBLAS_OP_T ? 1 : 0;
+    write(operation, all);
   });
 }
 AIR_API cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, size_t,
@@ -228,6 +239,7 @@ AIR_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDes
     p.b = {content<Layout>(b_layout), const_cast<void*>(b)};
     p.d = {content<Layout>(d_layout), d};
     p.transposed = content<Operation>(operation).transposed != 0;
+    p.tf32 = content<Operation>(operation).tf32 != 0;
     p.alpha = content<float>(alpha);
     p.beta = content<float>(beta);
     p.workspace = workspace;

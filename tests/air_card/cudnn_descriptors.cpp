@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <stdexcept>
 
 #include "tests/air_card/card.h"
 #include "tests/air_card/report.h"
@@ -94,37 +96,36 @@ const Descriptor& engine_of(const Descriptor& descriptor) {
                                                                : descriptor;
 }
 
-int64_t workspace_bytes(const Descriptor& descriptor) {
-  const int64_t index = engine_of(descriptor).integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-  for (const EngineKind& kind : kEngines) {
-    if (kind.index == index) return kind.workspace_bytes;
-  }
-  return 0;
+/// True if a graph convolves fp32 values.
+bool is_fp32(const Descriptor& graph) {
+  const Descriptor& x =
+      *graph.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)->at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+  return x.enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
 }
 
 /// Writes the engines for a graph into the configurations that the program has created.
 void offer_engines(const Descriptor& heuristics, int64_t room, int64_t* elements, void* results) {
-  constexpr auto kKinds = static_cast<int64_t>(std::size(kEngines));
-  *elements = room == 0 ? kKinds : std::min(room, kKinds);
-  for (int64_t i = 0; i < std::min(room, kKinds); ++i) {
+  std::vector<EngineKind> kinds;
+  const bool fp32 = is_fp32(*heuristics.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  std::copy_if(std::begin(kEngines), std::end(kEngines), std::back_inserter(kinds),
+               [&](const EngineKind& kind) { return kind.for_fp32 == fp32; });
+  const auto count = static_cast<int64_t>(kinds.size());
+  *elements = room == 0 ? count : std::min(room, count);
+  for (int64_t i = 0; i < std::min(room, count); ++i) {
     auto engine = std::make_shared<Descriptor>();
     engine->type = CUDNN_BACKEND_ENGINE_DESCRIPTOR;
     engine->finalized = true;
     engine->references[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = {
         heuristics.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)};
-    engine->set_integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, kEngines[i].index);
+    engine->set_integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, kinds[static_cast<size_t>(i)].index);
     Descriptor& configuration = *descriptor_of(static_cast<cudnnBackendDescriptor_t*>(results)[i]);
     configuration.references[CUDNN_ATTR_ENGINECFG_ENGINE] = {engine};
     configuration.finalized = true;
   }
 }
 
-/// 16-bit convolutions run on tensor cores.
 int64_t numerical_notes(const Descriptor& engine, void* notes) {
-  const Descriptor& graph = *engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
-  const Descriptor& x =
-      *graph.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)->at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
-  if (x.enumerator(CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT) return 0;
+  if (!kind_of(engine).tensor_cores) return 0;
   *static_cast<cudnnBackendNumericalNote_t*>(notes) = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
   return 1;
 }
@@ -151,7 +152,7 @@ cudnnStatus_t get(const std::shared_ptr<Descriptor>& descriptor, cudnnBackendAtt
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
-      *static_cast<int64_t*>(values) = workspace_bytes(*descriptor);
+      *static_cast<int64_t*>(values) = kind_of(engine_of(*descriptor)).workspace_bytes;
       return CUDNN_STATUS_SUCCESS;
     default:
       return CUDNN_STATUS_NOT_SUPPORTED;
@@ -179,6 +180,14 @@ cudnnStatus_t guarded(const char* name, cudnnStatus_t failure, const Body& body)
 }
 
 }  // namespace
+
+const EngineKind& kind_of(const Descriptor& engine) {
+  const int64_t index = engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  for (const EngineKind& kind : kEngines) {
+    if (kind.index == index) return kind;
+  }
+  throw std::invalid_argument("an engine that is not known");
+}
 
 std::vector<int64_t> Descriptor::integers(cudnnBackendAttributeName_t name) const {
   const auto found = values.find(name);

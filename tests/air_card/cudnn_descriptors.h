@@ -25,12 +25,20 @@ struct Descriptor {
   const std::shared_ptr<Descriptor>& at(cudnnBackendAttributeName_t name) const;
 };
 
-/// Engines offered for a convolution, best first.
+/// An engine offered for a convolution. On tensor cores it rounds fp32 inputs to TF32.
 struct EngineKind {
   int64_t index;
   int64_t workspace_bytes;
+  bool tensor_cores;
+  bool for_fp32;  ///< else for 16 bits
 };
-constexpr EngineKind kEngines[] = {{41, int64_t{256} << 10}, {42, 0}};
+/// All engines, best first.
+constexpr EngineKind kEngines[] = {
+    {41, int64_t{256} << 10, true, false}, {42, 0, true, false}, {51, 0, true, true},
+    {44, int64_t{256} << 10, false, true}, {11, 0, false, true},
+};
+/// The engine of an engine descriptor.
+const EngineKind& kind_of(const Descriptor& engine);
 
 /// The descriptor of a handle that the program holds.
 const std::shared_ptr<Descriptor>& descriptor_of(cudnnBackendDescriptor_t handle);

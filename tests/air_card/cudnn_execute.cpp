@@ -72,15 +72,6 @@ class Pack {
   std::map<int64_t, void*> data_;
 };
 
-/// Workspace bytes that an engine uses.
-int64_t workspace_of(const Descriptor& engine) {
-  const int64_t index = engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-  for (const EngineKind& kind : kEngines) {
-    if (kind.index == index) return kind.workspace_bytes;
-  }
-  throw std::invalid_argument("an engine that is not known");
-}
-
 std::vector<int64_t> of_axes(const Descriptor& convolution, cudnnBackendAttributeName_t name) {
   return convolution.at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC)->integers(name);
 }
@@ -116,13 +107,15 @@ cudnnStatus_t execute(const Descriptor& plan, const Descriptor& pack, cudaStream
   const auto& operations =
       engine.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)->references.at(CUDNN_ATTR_OPERATIONGRAPH_OPS);
   Pack data(pack);
+  const EngineKind& kind = kind_of(engine);
   DirectConvolution convolution;
+  convolution.tf32 = kind.tensor_cores && kind.for_fp32;
   convolution.x = data.tensor(*operations.at(0)->at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X));
   convolution.w = data.tensor(*operations.at(0)->at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W));
   for (size_t i = 1; i < operations.size(); ++i)
     convolution.added.push_back(data.tensor(*operations[i]->at(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)));
   convolution.y = data.tensor(*operations.back()->at(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
-  const int64_t workspace_bytes = workspace_of(engine);
+  const int64_t workspace_bytes = kind.workspace_bytes;
   if (workspace_bytes > 0 && !check_device_range("cuDNN's workspace", data.workspace, workspace_bytes))
     data.valid = false;
   if (!data.valid) return CUDNN_STATUS_BAD_PARAM;

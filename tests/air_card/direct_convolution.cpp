@@ -30,6 +30,10 @@ float added_value(const Tensor& tensor, const std::array<int64_t, 5>& position) 
   return load_value(tensor.data, tensor.type, at);
 }
 
+void round_to_tf32(std::vector<float>& values) {
+  std::transform(values.begin(), values.end(), values.begin(), rounded_to_tf32);
+}
+
 /// Input in fp32, channels last.
 std::vector<float> dense_input(const Tensor& x) {
   std::vector<float> all;
@@ -63,7 +67,11 @@ std::vector<float> packed_kernel(const Tensor& w) {
 class Runner {
  public:
   explicit Runner(const DirectConvolution& convolution)
-      : c_(convolution), input_(dense_input(convolution.x)), kernel_(packed_kernel(convolution.w)) {}
+      : c_(convolution), input_(dense_input(convolution.x)), kernel_(packed_kernel(convolution.w)) {
+    if (!convolution.tf32) return;
+    round_to_tf32(input_);
+    round_to_tf32(kernel_);
+  }
 
   int64_t rows() const { return c_.y.extents[0] * c_.y.extents[2] * c_.y.extents[3]; }
 

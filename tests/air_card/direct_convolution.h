@@ -27,6 +27,7 @@ struct Tensor {
 struct DirectConvolution {
   Tensor x, w, y;
   std::vector<Tensor> added;
+  bool tf32 = false;  ///< rounds x and w to TF32
 };
 void run(const DirectConvolution& convolution);
 

@@ -27,6 +27,15 @@ inline float load_value(const void* from, ValueType type, int64_t index) {
   return value;
 }
 
+/// Rounds to TF32, which has 10 bits of mantissa: to nearest, ties away from zero.
+inline float rounded_to_tf32(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7f800000) != 0x7f800000) bits = (bits + 0x1000) & ~uint32_t{0x1fff};
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 /// Rounds to nearest, ties to even.
 inline void store_value(void* to, ValueType type, int64_t index, float value) {
   if (type == ValueType::fp32) {

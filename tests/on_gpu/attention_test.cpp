@@ -41,7 +41,7 @@ void check_attention(Dtype dtype) {
         call.key_frames = {0, key_frames};
         call.scale = 0.3F;
         call.workspace_bytes =
-            with_workspace ? attention_workspace_bytes(11 * 48, key_frames * 64 * 48, channels, dtype) : 0;
+            with_workspace ? attention_workspace_bytes(11 * 48, key_frames * 64 * 48, channels) : 0;
         call.workspace = memory.take(call.workspace_bytes);
         gpu->run(call);
         memory.fetch(call.target.base, target.memory);

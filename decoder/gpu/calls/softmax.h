@@ -9,15 +9,15 @@
 namespace headroom::gpu {
 
 /// Turns the scores of one chunk of keys into weights 2^(score - largest), where `largest` is the query's
-/// largest score so far (online softmax: Milakov and Gimelshein 2018). The weights overwrite the first half
-/// of their row of scores. They are rounded to `dtype` before they are summed. The padding behind a row's
+/// largest score so far (online softmax: Milakov and Gimelshein 2018). The weights overwrite their row of
+/// scores from its beginning. They are rounded to `dtype` before they are summed. The padding behind a row's
 /// keys is written too.
 struct SoftmaxChunk {
   float* scores = nullptr;  ///< [queries][keys]
   int64_t queries = 0, keys = 0;
   int64_t row = 0;            ///< row stride of `scores`, in floats
   float scale = 1;            ///< converts scores to base 2: includes kLog2OfE
-  Dtype dtype = Dtype::fp16;  ///< of the weights, 16 bits
+  Dtype dtype = Dtype::fp16;  ///< of the weights
   bool first = false;         ///< first chunk: the lists below are not initialised
   float* largest = nullptr;   ///< [queries]
   float* weights = nullptr;   ///< [queries]: sums of the weights

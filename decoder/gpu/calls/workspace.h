@@ -20,7 +20,7 @@ struct AttentionChunks {
   constexpr int64_t row() const { return (keys + 7) / 8 * 8; }
 
   /// Byte offsets in the workspace. The matrix products' own workspace comes first. Then come the fp32
-  /// scores, which 16-bit weights overwrite, and the fp32 sums of weighted values. Then come three lists with
+  /// scores, which the weights overwrite, and the fp32 sums of weighted values. Then come three lists with
   /// one float per query: largest score, sum of weights, rescaling factor.
   struct Layout {
     int64_t scores[2] = {}, sums = 0, largest = 0, weights = 0, factors = 0, end = 0;
@@ -72,10 +72,8 @@ constexpr int64_t most_attention_queries(int64_t channels) {
 }
 
 /// Workspace with which attention of one frame's queries runs at full speed. With less workspace its chunks
-/// shrink. fp32 needs none: our own kernels compute it. The result never decreases as queries or keys
-/// increase.
-constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels, Dtype dtype) {
-  if (dtype == Dtype::fp32) return 0;
+/// shrink. Scores and sums are fp32 in every dtype. The result never decreases as queries or keys increase.
+constexpr int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t channels) {
   constexpr int64_t kRows = 16;  // two buffers, each padded to 8 keys
   const int64_t at_once = std::min(queries, most_attention_queries(channels));
   const int64_t scores = std::min(at_once * ((keys + kRows - 1) / kRows * kRows),

@@ -13,6 +13,18 @@ cublasLtMatrixLayoutOpaque_t layout(cudaDataType_t type, int64_t rows, int64_t c
   return result;
 }
 
+cudaDataType_t cuda_type_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return CUDA_R_32F;
+    case Dtype::bf16:
+      return CUDA_R_16BF;
+    case Dtype::fp16:
+      return CUDA_R_16F;
+  }
+  return CUDA_R_32F;
+}
+
 }  // namespace
 
 /// Operands in cuBLAS's column-major order: toᵀ = bᵀ aᵀ.
@@ -21,11 +33,12 @@ struct CublasProducts::Operands {
   cublasLtMatrixLayoutOpaque_t a, b, to;
 
   explicit Operands(const ProductShape& p) {
-    const cudaDataType_t type = p.dtype == Dtype::bf16 ? CUDA_R_16BF : CUDA_R_16F;
+    const cudaDataType_t type = cuda_type_of(p.dtype);
     a = p.transposed ? layout(type, p.depth, p.columns, p.b_row) : layout(type, p.columns, p.depth, p.b_row);
     b = layout(type, p.depth, p.rows, p.a_row);
     to = layout(CUDA_R_32F, p.columns, p.rows, p.to_row);
-    check(cublasLtMatmulDescInit(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescInit");
+    const cublasComputeType_t compute = p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    check(cublasLtMatmulDescInit(&product, compute, CUDA_R_32F), "cublasLtMatmulDescInit");
     const cublasOperation_t operation = p.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     check(
         cublasLtMatmulDescSetAttribute(&product, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof(operation)),

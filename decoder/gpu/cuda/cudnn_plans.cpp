@@ -179,7 +179,10 @@ Graph graph_of(const ConvolutionProblem& p) {
 
 struct Notes {
   bool tensor_cores = false;
-  bool inexact = false;   ///< not fp32 throughout, or not deterministic
+  /// Not deterministic, or less exact than products of the inputs that are summed in fp32. TF32 alone has no
+  /// note but that of tensor cores. An engine that converts fp32 inputs further down has one, and counts
+  /// here.
+  bool inexact = false;
   bool compiles = false;  ///< compiles kernels at run time for each plan
 };
 
@@ -280,7 +283,8 @@ std::vector<CudnnPlan> CudnnPlans::offers(const ConvolutionProblem& problem,
                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &into),
           kGet);
     const Notes notes = notes_of(engine);
-    if (notes.inexact || (notes.tensor_cores && problem.dtype == Dtype::fp32)) continue;
+    const bool strict = problem.dtype == Dtype::fp32 && !problem.tf32;
+    if (notes.inexact || (notes.tensor_cores && strict)) continue;
     plan.engine = value_of<int64_t>(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64);
     plan.tensor_cores = notes.tensor_cores;
     plan.compiles = notes.compiles;

@@ -35,9 +35,10 @@ struct CudnnPlan : EngineOffer {
   CudnnDescriptor plan;  ///< made when it is first chosen
 };
 
-/// cuDNN engines for convolutions with bias. The engines accumulate in fp32 without TF32, add the bias before
-/// they round, and are deterministic. Engines come in the order of cuDNN's heuristics, without benchmarking
-/// (plan_choice.h). Plans are cached by problem, in host memory only.
+/// cuDNN engines for convolutions with bias. The engines accumulate in fp32, add the bias before they round,
+/// and are deterministic. They round fp32 inputs to TF32 only if the problem allows it. Engines come in the
+/// order of cuDNN's heuristics, without benchmarking (plan_choice.h). Plans are cached by problem, in host
+/// memory only.
 class CudnnPlans {
  public:
   explicit CudnnPlans(cudnnHandle_t handle);

@@ -1,9 +1,7 @@
 #include "decoder/gpu/calls/softmax.h"
 
 #include <cmath>
-#include <string>
 
-#include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/language.h"
 #include "decoder/gpu/kernels/sweep.h"
 
@@ -12,8 +10,9 @@ namespace {
 
 constexpr uint32_t kThreads = 256;
 constexpr uint32_t kWarps = kThreads / kWarp;
-/// Values per vector of a thread: one 16-byte store of 16-bit weights.
-constexpr int kNeighbours = 8;
+/// Values per vector of a thread: one 16-byte store.
+template <typename T>
+constexpr int kNeighbours = 16 / int{sizeof(T)};
 
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kThreads) softmax(const __grid_constant__ Soft
   }
   largest = over_block(largest, shared, Larger{});
 
-  // Weights overwrite scores that have been read. A weight is half as large as a score, so the weights of one
+  // Weights overwrite scores that have been read. A weight is no larger than a score, so the weights of one
   // iteration end before the scores of the next. With a single iteration the scores are still in registers.
   auto* weights = reinterpret_cast<T*>(scores);
   float sum = 0;
@@ -121,9 +120,9 @@ __global__ void __launch_bounds__(kThreads) store_means(const __grid_constant__ 
   const int64_t number = call.first + own;
   const int32_t width = call.box.x.end - call.box.x.begin;
   const View& target = call.target;
-  std::byte* to = pixel_of<Vectors<T, kNeighbours>>(target, call.box.t.begin,
-                                                    call.box.y.begin + static_cast<int32_t>(number / width),
-                                                    call.box.x.begin + static_cast<int32_t>(number % width));
+  std::byte* to = pixel_of<Vectors<T, kNeighbours<T>>>(
+      target, call.box.t.begin, call.box.y.begin + static_cast<int32_t>(number / width),
+      call.box.x.begin + static_cast<int32_t>(number % width));
   const float* sums = in_global(call.sums) + own * target.channels;
   const float weights = call.weights[own];
   for (auto c = static_cast<int32_t>(threadIdx.x % kWarp) * V; c < target.channels; c += int32_t{kWarp} * V) {
@@ -146,21 +145,17 @@ int64_t blocks_of_warps(int64_t warps) {
   return (warps + kWarps - 1) / kWarps;
 }
 
-[[noreturn]] void refuse_fp32(const char* kernel) {
-  throw DeviceError(std::string("kernel ") + kernel + ": not for fp32");
-}
-
 template <typename T>
 void weigh_as(const Launch& how, const SoftmaxChunk& call) {
-  if (takes_vectors(call.scores) && call.row % kNeighbours == 0)
-    return launch(how, softmax<T, kNeighbours>, call);
+  if (takes_vectors(call.scores) && call.row % kNeighbours<T> == 0)
+    return launch(how, softmax<T, kNeighbours<T>>, call);
   launch(how, softmax<T, 1>, call);
 }
 
 template <typename T>
 void store_as(const Launch& how, const StoreWeightedMeans& call) {
-  if (takes_vectors(call.target, kNeighbours) && takes_vectors(call.sums))
-    return launch(how, store_means<T, kNeighbours>, call);
+  if (takes_vectors(call.target, kNeighbours<T>) && takes_vectors(call.sums))
+    return launch(how, store_means<T, kNeighbours<T>>, call);
   launch(how, store_means<T, 1>, call);
 }
 
@@ -174,7 +169,7 @@ void weigh(const SoftmaxChunk& call, StreamHandle stream) {
     case Dtype::bf16:
       return weigh_as<Bfloat16>(how, call);
     case Dtype::fp32:
-      refuse_fp32(how.kernel);
+      return weigh_as<float>(how, call);
   }
 }
 
@@ -193,7 +188,7 @@ void store_weighted_means(const StoreWeightedMeans& call, StreamHandle stream) {
     case Dtype::bf16:
       return store_as<Bfloat16>(how, call);
     case Dtype::fp32:
-      refuse_fp32(how.kernel);
+      return store_as<float>(how, call);
   }
 }
 

@@ -212,6 +212,7 @@ class Chunks {
   ConvolutionChunk chunk(const std::byte* input, const void* kernel, std::byte* output) const {
     ConvolutionChunk result;
     result.problem.dtype = call_.input.dtype;
+    result.problem.tf32 = call_.tf32 && call_.input.dtype == Dtype::fp32;
     result.problem.inputs = call_.shape.inputs;
     result.problem.outputs = call_.shape.outputs;
     result.problem.taps_t = call_.shape.frames;

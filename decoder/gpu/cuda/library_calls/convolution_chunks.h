@@ -18,6 +18,7 @@ constexpr int64_t kCudnnAlignment = 16;
 /// elements.
 struct ConvolutionProblem {
   Dtype dtype = Dtype::fp32;
+  bool tf32 = false;  ///< fp32 inputs may be rounded to TF32
   int32_t inputs = 0, outputs = 0;
   int32_t taps_t = 1, taps_y = 1, taps_x = 1;
   int64_t frames = 1, rows = 0, columns = 0;  ///< of the outputs; frames are a batch if taps_t is 1

@@ -194,6 +194,7 @@ class ChunkedAttention {
     return in_state() ? call_.state.weights + queries.first : at(layout_.weights);
   }
   bool in_state() const { return !(call_.first && call_.last); }
+  bool tf32() const { return call_.tf32 && call_.queries.dtype == Dtype::fp32; }
 
   // Both buffers are aligned alike: they are multiples of 256 bytes apart.
   MatrixProduct scores(const QueryChunk& queries, const Piece& keys, size_t buffer) const {
@@ -208,7 +209,8 @@ class ChunkedAttention {
             .a_row = depth,
             .b_row = depth,
             .to_row = row_,
-            .transposed = true};
+            .transposed = true,
+            .tf32 = tf32()};
   }
 
   SoftmaxChunk weights(const QueryChunk& queries, size_t chunk) const {
@@ -242,10 +244,11 @@ class ChunkedAttention {
                  values.offset * bytes_per_element(dtype),
             .b = values.begin,
             .to = sums_of(queries),
-            .a_row = 2 * row_,  // 16-bit weights overwrite 32-bit scores
+            .a_row = row_ * int64_t{sizeof(float)} / bytes_per_element(dtype),  // weights overwrite scores
             .b_row = channels,
             .to_row = channels,
-            .add = values.add};
+            .add = values.add,
+            .tf32 = tf32()};
   }
 
   StoreWeightedMeans means(const QueryChunk& queries) const {
@@ -276,13 +279,13 @@ uint32_t alignment_of(const void* address) {
 }  // namespace
 
 ProductShape shape_of(const MatrixProduct& p) {
-  return {p.dtype,  p.rows,       p.columns, p.depth,           p.a_row,           p.b_row,
-          p.to_row, p.transposed, p.add,     alignment_of(p.a), alignment_of(p.b), alignment_of(p.to)};
+  return {p.dtype,      p.rows, p.columns, p.depth,           p.a_row,           p.b_row,           p.to_row,
+          p.transposed, p.add,  p.tf32,    alignment_of(p.a), alignment_of(p.b), alignment_of(p.to)};
 }
 
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams) {
   const Dtype dtype = call.queries.dtype;
-  if (dtype == Dtype::fp32 || call.interleaved) return false;
+  if (call.interleaved) return false;
   if (call.keys.dtype != dtype || call.values.dtype != dtype || call.target.dtype != dtype) return false;
   const AttentionChunks chunks = attention_chunks(
       positions_of(call.queries), positions_of(call.keys), call.values.channels, call.workspace_bytes,

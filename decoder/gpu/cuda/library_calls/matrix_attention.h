@@ -10,7 +10,7 @@
 
 namespace headroom::gpu {
 
-/// to = a b, or to += a b, optionally with b transposed. Operands are row-major, 16 bits; sums are fp32.
+/// to = a b, or to += a b, optionally with b transposed. Operands are row-major; sums are fp32.
 struct MatrixProduct {
   Dtype dtype = Dtype::fp16;  ///< of a and b
   int64_t rows = 0, columns = 0, depth = 0;
@@ -20,13 +20,14 @@ struct MatrixProduct {
   int64_t a_row = 0, b_row = 0, to_row = 0;  ///< row strides, in values
   bool transposed = false;
   bool add = false;
+  bool tf32 = false;  ///< fp32 operands may be rounded to TF32
 };
 
 /// Properties that determine the choice of an algorithm. Alignments are in bytes, at most 256.
 struct ProductShape {
   Dtype dtype{};
   int64_t rows = 0, columns = 0, depth = 0, a_row = 0, b_row = 0, to_row = 0;
-  bool transposed = false, add = false;
+  bool transposed = false, add = false, tf32 = false;
   uint32_t a_alignment = 0, b_alignment = 0, to_alignment = 0;
   auto operator<=>(const ProductShape&) const = default;
 };
@@ -62,7 +63,7 @@ class AttentionStreams {
 /// Attention as matrix products, in chunks that fit the workspace (decoder/gpu/calls/workspace.h). Weights
 /// are rounded to the tiles' dtype between the two products. The softmax runs on beside_compute, concurrently
 /// with the products. Later work on the compute stream waits for all of it. Returns false and starts nothing
-/// if the workspace is too small, the dtype is fp32, frames are interleaved, dtypes differ, or the library
+/// if the workspace is too small, frames are interleaved, dtypes differ, or the library
 /// cannot compute one of the products.
 bool attend_by_matrices(const Attend& call, MatrixProducts& products, AttentionStreams& streams);
 

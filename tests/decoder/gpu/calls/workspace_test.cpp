@@ -20,12 +20,11 @@ int64_t tiles(int64_t rows, int64_t columns) {
 
 TEST_CASE("workspace of attention by chunks") {
   // SDXL at 1024×1024: two buffers of 8448 × 1024 scores, as many sums of 512 channels.
-  const int64_t bytes = attention_workspace_bytes(16384, 16384, 512, Dtype::fp16);
+  const int64_t bytes = attention_workspace_bytes(16384, 16384, 512);
   CHECK(bytes > mebibytes(90));
   CHECK(bytes < mebibytes(91));
-  CHECK(attention_workspace_bytes(16384, 16384, 512, Dtype::fp32) == 0);
   // A few rows of queries take little.
-  CHECK(attention_workspace_bytes(128, 16384, 512, Dtype::fp16) < mebibytes(11));
+  CHECK(attention_workspace_bytes(128, 16384, 512) < mebibytes(11));
 
   const AttentionChunks full = attention_chunks(16384, 16384, 512, bytes, 132);
   CHECK(full.queries == 8448);
@@ -43,7 +42,7 @@ TEST_CASE("with ample workspace both products of attention fill a card, in whole
     for (const int64_t channels : {384, 512, 1024}) {
       for (const int64_t positions : {65536, 262144, 1048576}) {
         CAPTURE(processors, channels, positions);
-        const int64_t bytes = attention_workspace_bytes(positions, positions, channels, Dtype::bf16);
+        const int64_t bytes = attention_workspace_bytes(positions, positions, channels);
         const AttentionChunks chunks = attention_chunks(positions, positions, channels, bytes, processors);
         const int64_t of_scores = tiles(chunks.queries, chunks.keys),
                       of_sums = tiles(chunks.queries, channels);
@@ -65,7 +64,7 @@ TEST_CASE("attention's chunks fit the workspace that is planned, which grows wit
                 processors = random.pick<int64_t>({1, 20, 108, 114, 132, 148, 170});
   CAPTURE(seed, queries, keys, channels, processors);
   const auto bytes = [&](int64_t some_queries, int64_t some_keys) {
-    return attention_workspace_bytes(some_queries, some_keys, channels, Dtype::fp16);
+    return attention_workspace_bytes(some_queries, some_keys, channels);
   };
   const int64_t whole = bytes(queries, keys);
   const AttentionChunks chunks = full_attention_chunks(queries, keys, channels, processors);

@@ -73,13 +73,16 @@ TEST_CASE("16-bit convolutions of decoders run on tensor cores within little wor
   }
 }
 
-TEST_CASE("fp32 convolutions run without TF32, whatever the workspace") {
-  CudnnPlans plans(kProperties);
-  const std::vector<ConvolutionProblem> problems{
+std::vector<ConvolutionProblem> fp32_problems() {
+  return {
       problem(Dtype::fp32, 4, 512, 3, 128, 128),   problem(Dtype::fp32, 512, 512, 3, 128, 128),
       problem(Dtype::fp32, 512, 512, 1, 128, 128), problem(Dtype::fp32, 512, 512, 2, 65, 129),
       problem(Dtype::fp32, 256, 128, 3, 64, 1024), over_time(problem(Dtype::fp32, 96, 96, 3, 60, 104), 3, 8)};
-  for (const ConvolutionProblem& each : problems) {
+}
+
+TEST_CASE("fp32 convolutions run without TF32, whatever the workspace") {
+  CudnnPlans plans(kProperties);
+  for (const ConvolutionProblem& each : fp32_problems()) {
     CAPTURE(each.inputs, each.outputs, each.taps_y);
     for (const int64_t workspace : {int64_t{0}, 16 * kMiB, 1024 * kMiB}) {
       const CudnnPlan* plan = plans.find(each, workspace);
@@ -88,6 +91,22 @@ TEST_CASE("fp32 convolutions run without TF32, whatever the workspace") {
       CHECK_FALSE(plan->compiles);
       CHECK(plan->workspace_bytes <= workspace);
     }
+  }
+}
+
+TEST_CASE("fp32 convolutions run on tensor cores within little workspace if TF32 is allowed") {
+  CudnnPlans plans(kProperties);
+  for (ConvolutionProblem each : fp32_problems()) {
+    each.tf32 = true;
+    CAPTURE(each.inputs, each.outputs, each.taps_y);
+    const CudnnPlan* plan = plans.find(each, 4 * kMiB);
+    REQUIRE(plan != nullptr);
+    CHECK(plan->tensor_cores);
+    CHECK_FALSE(plan->compiles);
+    CHECK(plans.fit(each, 4 * kMiB) == ConvolutionEngine::Fit::good);
+    each.tf32 = false;
+    REQUIRE(plans.find(each, 4 * kMiB) != nullptr);
+    CHECK_FALSE(plans.find(each, 4 * kMiB)->tensor_cores);
   }
 }
 

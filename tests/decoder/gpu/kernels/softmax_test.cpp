@@ -26,7 +26,7 @@ float widened(Dtype dtype, const void* from) {
 TEST_CASE("scores become weights, by vectors and one by one") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}, headroom::test::kSeedStep));
   Random random(seed);
-  const Dtype dtype = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  const Dtype dtype = random.pick<Dtype>({Dtype::fp16, Dtype::bf16, Dtype::fp32});
   const int64_t queries = random.integer(1, 3),
                 keys = random.integer(1, random.pick<int64_t>({20, 300, 2048, 5000}));
   const bool vectors = random.chance(0.6);
@@ -67,6 +67,8 @@ TEST_CASE("scores become weights, by vectors and one by one") {
   call.factors = factors.data();
   weigh(call, nullptr);
 
+  // exp2f and its argument are rounded too, by up to 2^-20 together.
+  const double rounding = dtype == Dtype::fp32 ? 0x1p-20 : dtype == Dtype::fp16 ? 0x1p-10 : 0x1p-7;
   for (int64_t q = 0; q < queries; ++q) {
     const auto at = static_cast<size_t>(q);
     const float* own = before.data() + q * keys;
@@ -75,10 +77,11 @@ TEST_CASE("scores become weights, by vectors and one by one") {
     REQUIRE(largest[at] == expected);
     double sum = 0;
     for (int64_t k = 0; k < keys; ++k) {
-      const auto* weight = reinterpret_cast<const uint16_t*>(scores + q * row) + k;
+      const auto* weight =
+          reinterpret_cast<const std::byte*>(scores + q * row) + k * bytes_per_element(dtype);
       const double found = widened(dtype, weight),
                    exact = std::exp2(double{own[k]} * 0.25 - double{expected});
-      REQUIRE(std::abs(found - exact) <= exact * (dtype == Dtype::fp16 ? 0x1p-10 : 0x1p-7) + 1e-7);
+      REQUIRE(std::abs(found - exact) <= exact * rounding + (dtype == Dtype::fp32 ? 0 : 1e-7));
       sum += found;
     }
     const double factor = call.first ? 0 : std::exp2(double{old_largest[at]} - double{expected});
@@ -104,7 +107,7 @@ TEST_CASE("sums are rescaled, by vectors and one by one") {
 
 TEST_CASE("weighted means are stored where their positions lie, by vectors and one by one") {
   for (const int32_t channels : {5, 8, 264}) {
-    for (const Dtype dtype : {Dtype::fp16, Dtype::bf16}) {
+    for (const Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::fp32}) {
       CAPTURE(channels, name_of(dtype));
       const Box around{{0, 2}, {0, 7}, {0, 6}}, box{{1, 2}, {1, 6}, {2, 6}};
       HeldView target(around, channels, 3, dtype);

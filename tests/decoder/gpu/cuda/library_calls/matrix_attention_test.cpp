@@ -54,9 +54,10 @@ class PlainAttention : public MatrixProducts, public AttentionStreams {
     ++products;
     if (chosen.at(choice) != shape_of(p)) throw std::logic_error("not what was chosen");
     work(Stream::compute, "product", [&](std::vector<Access>& accesses) {
-      add_rows(accesses, p.a, p.rows, p.a_row * 2, p.depth * 2, false);
-      add_rows(accesses, p.b, p.transposed ? p.columns : p.depth, p.b_row * 2,
-               (p.transposed ? p.depth : p.columns) * 2, false);
+      const int64_t value = bytes_per_element(p.dtype);
+      add_rows(accesses, p.a, p.rows, p.a_row * value, p.depth * value, false);
+      add_rows(accesses, p.b, p.transposed ? p.columns : p.depth, p.b_row * value,
+               (p.transposed ? p.depth : p.columns) * value, false);
       add_rows(accesses, p.to, p.rows, p.to_row * 4, p.columns * 4, true);
     });
     if (computes) compute(p);
@@ -115,19 +116,17 @@ class PlainAttention : public MatrixProducts, public AttentionStreams {
   }
 
   static void compute(const MatrixProduct& p) {
-    const auto* a = static_cast<const uint16_t*>(p.a);
-    const auto* b = static_cast<const uint16_t*>(p.b);
-    const auto widened = [&](const uint16_t* from) {
+    const auto factor = [&](const void* matrix, int64_t index) {
       float value = 0;
-      kernels::widen(p.dtype, from, &value, 1);
+      kernels::widen(p.dtype, static_cast<const std::byte*>(matrix) + index * bytes_per_element(p.dtype),
+                     &value, 1);
       return double{value};
     };
     for (int64_t i = 0; i < p.rows; ++i) {
       for (int64_t j = 0; j < p.columns; ++j) {
         double sum = p.add ? p.to[i * p.to_row + j] : 0;
         for (int64_t k = 0; k < p.depth; ++k)
-          sum +=
-              widened(a + i * p.a_row + k) * widened(b + (p.transposed ? j * p.b_row + k : k * p.b_row + j));
+          sum += factor(p.a, i * p.a_row + k) * factor(p.b, p.transposed ? j * p.b_row + k : k * p.b_row + j);
         p.to[i * p.to_row + j] = static_cast<float>(sum);
       }
     }
@@ -141,7 +140,7 @@ class PlainAttention : public MatrixProducts, public AttentionStreams {
 TEST_CASE("attention by matrix products in chunks") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}, test::kSeedStep));
   Random random(seed);
-  const Dtype dtype = random.pick<Dtype>({Dtype::fp16, Dtype::bf16});
+  const Dtype dtype = random.pick<Dtype>({Dtype::fp16, Dtype::bf16, Dtype::fp32});
   const auto extent = [&](int64_t least, int64_t most) {
     return static_cast<int32_t>(random.integer(least, most));
   };
@@ -175,7 +174,7 @@ TEST_CASE("attention by matrix products in chunks") {
   const AttentionChunks smallest{
       std::min(count, kSmallestAttentionChunks.queries), std::min(key_count, kSmallestAttentionChunks.keys),
       key_frames * key_count > std::min(key_count, kSmallestAttentionChunks.keys) ? 2 : 1};
-  const int64_t full = attention_workspace_bytes(count, key_frames * key_count, channels, dtype),
+  const int64_t full = attention_workspace_bytes(count, key_frames * key_count, channels),
                 least = std::min(smallest.layout(channels).end, full);
   std::vector<std::byte> workspace(
       static_cast<size_t>(random.pick<int64_t>({least, random.integer(least, full), full})));
@@ -214,8 +213,9 @@ TEST_CASE("attention by matrix products in chunks") {
                          std::abs(means[static_cast<size_t>(c)] - target.value(call.target_frame, y, x, c)));
     }
   }
-  // Weights and results are rounded once each.
-  CHECK(worst < 1.1 * (dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8));
+  // In 16 bits, weights and results are rounded once each. In fp32 most of the error comes from the scores:
+  // an exponent of up to 2^8 is rounded to 2^-17.
+  CHECK(worst < (dtype == Dtype::fp32 ? 1e-5 : 1.1 * (dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8)));
 }
 
 TEST_CASE("what matrix products cannot do is left to others") {
@@ -227,7 +227,7 @@ TEST_CASE("what matrix products cannot do is left to others") {
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
   PlainAttention engine;
   CHECK_FALSE(attend_by_matrices(call, engine, engine));  // too little workspace
-  workspace.resize(static_cast<size_t>(attention_workspace_bytes(16, 16, 8, Dtype::fp16)));
+  workspace.resize(static_cast<size_t>(attention_workspace_bytes(16, 16, 8)));
   call.workspace = workspace.data();
   call.workspace_bytes = static_cast<int64_t>(workspace.size());
   CHECK(attend_by_matrices(call, engine, engine));
@@ -236,6 +236,25 @@ TEST_CASE("what matrix products cannot do is left to others") {
   call.interleaved = false;
   call.values.dtype = Dtype::bf16;
   CHECK_FALSE(attend_by_matrices(call, engine, engine));
+}
+
+TEST_CASE("attention's products may use TF32 if the call allows it, in fp32 alone") {
+  const Dtype dtype = GENERATE(Dtype::fp32, Dtype::bf16);
+  HeldView held({{0, 1}, {0, 4}, {0, 4}}, 8, 4, dtype);
+  held.fill(1);
+  std::vector<std::byte> workspace(static_cast<size_t>(attention_workspace_bytes(16, 16, 8)));
+  Attend call;
+  call.queries = call.keys = call.values = call.target = held.view;
+  call.workspace = workspace.data();
+  call.workspace_bytes = static_cast<int64_t>(workspace.size());
+  for (const bool tf32 : {false, true}) {
+    CAPTURE(name_of(dtype), tf32);
+    call.tf32 = tf32;
+    PlainAttention engine;
+    REQUIRE(attend_by_matrices(call, engine, engine));
+    REQUIRE(engine.chosen.size() == 2);
+    for (const ProductShape& shape : engine.chosen) CHECK(shape.tf32 == (tf32 && dtype == Dtype::fp32));
+  }
 }
 
 /// Attention whose memory nothing reads or writes.
@@ -300,8 +319,7 @@ TEST_CASE("attention is started only where all of its products can be computed")
 TEST_CASE("a library is asked once for each shape of attention's products, however many chunks") {
   // SDXL at 8192×8192: a million positions, keys and values in blocks of four rows.
   constexpr int64_t kPositions = 1024 * 1024;
-  NotedAttention attention(1024, 1024, 4,
-                           attention_workspace_bytes(kPositions, kPositions, 512, Dtype::bf16));
+  NotedAttention attention(1024, 1024, 4, attention_workspace_bytes(kPositions, kPositions, 512));
   PlainAttention engine;
   engine.computes = engine.finds_hazards = false;
   REQUIRE(attend_by_matrices(attention.call, engine, engine));
@@ -316,7 +334,7 @@ TEST_CASE("frames of keys have products of the same shapes, however many") {
   constexpr int32_t kFrames = 33, kRows = 90, kColumns = 160;
   constexpr int64_t kPositions = kRows * kColumns;
   NotedAttention attention(kRows, kColumns, 8,
-                           attention_workspace_bytes(kPositions, kFrames * kPositions, 512, Dtype::bf16));
+                           attention_workspace_bytes(kPositions, kFrames * kPositions, 512));
   for (View* view : {&attention.call.keys, &attention.call.values}) {
     view->region.t = {0, kFrames};
     for (int32_t b = 0; b < view->blocks; ++b) view->block_units[b] *= kFrames;
@@ -358,7 +376,7 @@ TEST_CASE("every wait between attention's two streams is needed, and none is mis
 
 TEST_CASE("scores become weights beside attention's products") {
   // Four chunks of keys, one of queries.
-  NotedAttention attention(64, 128, 64, attention_workspace_bytes(4096, 8192, 512, Dtype::bf16));
+  NotedAttention attention(64, 128, 64, attention_workspace_bytes(4096, 8192, 512));
   attention.call.queries.region.y = attention.call.target.region.y = {0, 32};
   PlainAttention engine;
   engine.computes = engine.finds_hazards = false;
