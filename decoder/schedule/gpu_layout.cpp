@@ -23,6 +23,12 @@ int64_t partial_moments_of_group(const Graph& graph, const Op& statistics) {
   return most_moment_segments(channels) * ((of_group + kMomentChannels - 1) / kMomentChannels);
 }
 
+/// Bytes of the kernel that one call of cuDNN reads.
+int64_t kernel_bytes(const KernelShape& kernel, int64_t element) {
+  const int64_t taps = kernel.frames * (kernel.upsamples ? 4 : kernel.rows * kernel.columns);
+  return kernel.outputs * taps * (kernel.inputs / kernel.groups) * element;
+}
+
 /// Upper bound on the coarse positions that an interval of this length touches.
 int64_t coarse(int64_t length) {
   return length / 2 + 1;
@@ -99,7 +105,8 @@ int64_t convolution_workspace_bytes(const KernelShape& kernel, const Extent& out
                    kernel.upsamples ? coarse(output.x) : output.x};
   const Extent input{own.t + kernel.frames - 1, own.y + kernel.rows - 1, own.x + kernel.columns - 1};
   const int64_t tiles = (positions(input) * kernel.inputs + positions(output) * kernel.outputs) * element;
-  const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kConvolutionWorkspace);
+  const int64_t granted = std::clamp(on_boundary(tiles), kLeastWorkspace, kConvolutionWorkspace) +
+                          (dtype == Dtype::fp32 ? on_boundary(kernel_bytes(kernel, element)) : 0);
   if (!kernel.upsamples) return granted;
   const int64_t row = 4 * own.x * kernel.outputs * element;
   const int64_t frame = std::min(own.y * row, std::max(kMostPhases, kLeastPhaseRows * row));

@@ -74,7 +74,8 @@ int64_t parameter_bytes(const Graph& graph, const Op& op, Dtype dtype);
 constexpr int64_t kMostTileValues = int64_t{1} << 30;
 
 /// Limits on cuDNN's workspace for one convolution. For small tiles it is at most the size of input and
-/// output, but at least kLeastWorkspace.
+/// output, but at least kLeastWorkspace. In fp32 cuDNN's fastest engines may change the layout of input,
+/// kernel and output, so the kernel comes on top.
 constexpr int64_t kConvolutionWorkspace = int64_t{32} << 20;
 constexpr int64_t kLeastWorkspace = int64_t{1} << 20;
 /// Limits on the buffer for the phases of a convolution over upsampling. Small frames are computed together,

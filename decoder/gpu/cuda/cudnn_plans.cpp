@@ -331,7 +331,7 @@ const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t wor
 ConvolutionEngine::Fit CudnnPlans::fit(const ConvolutionProblem& problem, int64_t workspace_bytes) {
   const CudnnPlan* plan = find(problem, workspace_bytes);
   if (plan == nullptr) return ConvolutionEngine::Fit::none;
-  const bool as_wanted = plan->tensor_cores || !known_.at(problem).best()->tensor_cores;
+  const bool as_wanted = plan->tensor_cores || plan->engine == known_.at(problem).best()->engine;
   return as_wanted ? ConvolutionEngine::Fit::good : ConvolutionEngine::Fit::poor;
 }
 

@@ -116,7 +116,11 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 1000, 1000}, Dtype::bf16) == 32 * kMiB);
   // 66 * 66 * 128 and 64 * 64 * 256 values.
   CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::bf16) == 1'115'136 + 2'097'152);
-  CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::fp32) == 2 * (1'115'136 + 2'097'152));
+  // In fp32 cuDNN changes the layout of the kernel too.
+  const int64_t kernel_bytes = 256 * 128 * 9 * 4;
+  CHECK(gpu::convolution_workspace_bytes(kernel, {1, 64, 64}, Dtype::fp32) ==
+        2 * (1'115'136 + 2'097'152) + kernel_bytes);
+  CHECK(gpu::convolution_workspace_bytes(kernel, {1, 1000, 1000}, Dtype::fp32) == 32 * kMiB + kernel_bytes);
   // Our own kernels run strided convolutions.
   KernelShape strided = kernel;
   strided.stride = {1, 2, 2};
@@ -137,6 +141,9 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 2048}, Dtype::bf16) == (32 + 256) * kMiB);
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 40'000}, Dtype::bf16) ==
         32 * kMiB + 8 * int64_t{4} * 20'001 * 256 * 2);
+  // Kernels of the phases have 2 × 2 taps.
+  CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 2048, 2048}, Dtype::fp32) ==
+        (32 + 256) * kMiB + 256 * 128 * 4 * 4);
 }
 
 /// Bytes that are live throughout a pass for any tile size.

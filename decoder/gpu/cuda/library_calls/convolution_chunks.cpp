@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// Smaller chunks cost more than they save.
 constexpr int32_t kFewestRows = 8;
+/// Fewer rows than that are worth a chunk if they have more positions than this.
+constexpr int64_t kFewestPositions = 8192;
 /// Alignment of a library's workspace, in bytes.
 constexpr int64_t kAlignment = 256;
 
@@ -266,6 +268,7 @@ class Chunks {
   /// rows lie between them.
   template <typename ChunkOf>
   Part at_once(Part part, const ChunkOf& chunk_of) const {
+    const int64_t columns = length(call_.region.x);
     Part largest;
     for (;;) {
       const ConvolutionEngine::Fit found = fit(chunk_of(part));
@@ -273,7 +276,7 @@ class Chunks {
       if (found == ConvolutionEngine::Fit::poor && largest.frames == 0) largest = part;
       if (part.frames > 1) {
         part.frames = (part.frames + 1) / 2;
-      } else if (part.rows > kFewestRows) {
+      } else if (part.rows > kFewestRows || (part.rows > 1 && part.rows * columns > kFewestPositions)) {
         part.rows = (part.rows + 1) / 2;
       } else {
         return largest;

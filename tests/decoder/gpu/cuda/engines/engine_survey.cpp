@@ -41,17 +41,28 @@ class AskedCard final : public gpu::ConvolutionEngine {
   void convolve(const gpu::ConvolutionChunk& chunk) override {
     const gpu::CudnnPlan& plan = *plans_.find(chunk.problem, chunk.workspace_bytes);
     if (plan.workspace_bytes > chunk.workspace_bytes) ++found_.over_grant;
+    found_.most_workspace_bytes = std::max(found_.most_workspace_bytes, plan.workspace_bytes);
     EngineUse& use = found_.engines[plan.engine];
     use.tensor_cores = plan.tensor_cores;
     use.compiles = plan.compiles;
     use.most_inputs = std::max(use.most_inputs, chunk.problem.inputs);
-    if (!seen_.emplace(chunk.problem, plan.engine).second) return;
-    if (plans_.fit(chunk.problem, chunk.workspace_bytes) != Fit::good) ++found_.poor;
+    const double flops = flops_of(chunk.problem);
+    use.flops += flops;
+    const bool is_new = seen_.emplace(chunk.problem, plan.engine).second;
+    if (is_new) ++use.problems;
+    if (plans_.fit(chunk.problem, chunk.workspace_bytes) == Fit::good) return;
+    found_.poor_flops += flops;
+    if (is_new) ++found_.poor;
   }
   void run(const gpu::Call&) override {}
 
  private:
   using Box = gpu::Box;
+
+  static double flops_of(const gpu::ConvolutionProblem& problem) {
+    return 2.0 * double(problem.frames * problem.rows * problem.columns * problem.outputs) *
+           double(problem.taps_t * problem.taps_y * problem.taps_x * problem.inputs);
+  }
 
   void note_left(const gpu::ConvolutionShape& shape, const Box& box) {
     const bool starts = shape.before_first == BeforeFirst::zeros_instead_of_first_frame;
@@ -94,8 +105,13 @@ class AskingGpu final : public DryGpu {
 };
 
 Plan plan_of(const Model& model, const SurveyedDecode& decode) {
-  const Request request{decode.model,           decode.width_pixels, decode.height_pixels, decode.frames, 1,
-                        kSurveyedTypes.front(), DeviceKind::cuda};
+  const Request request{decode.model,
+                        decode.width_pixels,
+                        decode.height_pixels,
+                        decode.frames,
+                        1,
+                        kSurveyedTypes.front().dtype,
+                        DeviceKind::cuda};
   const planner::CostModel costs(model.graph, DeviceKind::cuda);
   planner::PlanOptions options;
   options.limit_bytes = kAmple;
@@ -119,18 +135,20 @@ std::string why_cudnn_cannot_be_asked() {
   return {};
 }
 
-std::map<Dtype, EnginesOfCards> survey_engines(const std::vector<SurveyedDecode>& decodes) {
-  std::map<Dtype, AskingGpu> gpus;
+std::array<EnginesOfCards, kSurveyedTypes.size()> survey_engines(const std::vector<SurveyedDecode>& decodes) {
+  std::array<AskingGpu, kSurveyedTypes.size()> gpus;
   for (const SurveyedDecode& decode : decodes) {
     const Model model = for_frames(resolve_model(decode.model), decode.frames);
     Plan plan = plan_of(model, decode);
-    for (const Dtype dtype : kSurveyedTypes) {
-      plan.request.dtype = dtype;
-      run_dry_on(gpus[dtype], model, plan);
+    for (size_t i = 0; i < kSurveyedTypes.size(); ++i) {
+      const SurveyedType& type = kSurveyedTypes[i];
+      plan.request.dtype = type.dtype;
+      plan.request.tf32 = {type.tf32, type.tf32};
+      run_dry_on(gpus[i], model, plan);
     }
   }
-  std::map<Dtype, EnginesOfCards> found;
-  for (const auto& [dtype, gpu] : gpus) found[dtype] = gpu.found();
+  std::array<EnginesOfCards, kSurveyedTypes.size()> found;
+  for (size_t i = 0; i < found.size(); ++i) found[i] = gpus[i].found();
   return found;
 }
 

@@ -28,6 +28,8 @@ struct EngineUse {
   bool tensor_cores = false;
   bool compiles = false;
   int32_t most_inputs = 0;  ///< channels that one of them reads
+  int64_t problems = 0;     ///< distinct ones
+  double flops = 0;         ///< of all convolutions
 };
 
 /// Why a convolution is left to kernels of our own.
@@ -39,16 +41,24 @@ struct EnginesOfCard {
   std::map<LeftFor, int64_t> left;  ///< distinct shapes of kernels
   int64_t over_grant = 0;           ///< plans that take more than there was
   int64_t poor = 0;  ///< convolutions that cuDNN would rather compute otherwise, given more workspace
+  double poor_flops = 0;
+  int64_t most_workspace_bytes = 0;
 };
 
 /// In the order of kCards.
 using EnginesOfCards = std::vector<EnginesOfCard>;
 
-/// The 16-bit types, whose plans are the same.
-constexpr std::array<Dtype, 2> kSurveyedTypes{Dtype::bf16, Dtype::fp16};
+/// Arithmetic of a decode.
+struct SurveyedType {
+  const char* name;
+  Dtype dtype;
+  bool tf32 = false;
+};
+constexpr std::array<SurveyedType, 4> kSurveyedTypes{
+    {{"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}, {"fp32", Dtype::fp32}, {"fp32, TF32", Dtype::fp32, true}}};
 
-/// Plans each decode for CUDA and runs it dry: what cuDNN would take for its convolutions, by type. Throws
-/// InputError where a decode cannot be planned.
-std::map<Dtype, EnginesOfCards> survey_engines(const std::vector<SurveyedDecode>& decodes);
+/// Plans each decode for CUDA and runs it dry: what cuDNN would take for its convolutions, in the order of
+/// kSurveyedTypes. Throws InputError where a decode cannot be planned.
+std::array<EnginesOfCards, kSurveyedTypes.size()> survey_engines(const std::vector<SurveyedDecode>& decodes);
 
 }  // namespace headroom::test

@@ -284,6 +284,7 @@ TEST_CASE("a convolution to three channels is cut into chunks that its workspace
                                                                    {1, 4096, 4096, 1, 8},
                                                                    {1, 8192, 8192, 1, 32},
                                                                    {1, 64, 100'000, 1, 4},
+                                                                   {1, 8, 1'000'000, 1, 4},
                                                                    {17, 480, 832, 1, 4},
                                                                    {17, 480, 832, 3, 4}}));
   CAPTURE(frames, rows, columns, taps, name_of(dtype));
