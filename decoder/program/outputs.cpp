@@ -53,7 +53,10 @@ void print_summary(const RunStats& stats, const std::string& output, std::ostrea
   if (const auto& v = stats.verification) {
     out << "compared with " << v->compared_with << ": largest error " << v->largest_error << " ("
         << v->largest_error_relative << " of the largest magnitude " << v->reference_magnitude << "), PSNR "
-        << v->psnr_db << " dB\n";
+        << v->psnr_db << " dB"
+        << (stats.tf32.any() ? " (that decode is in full fp32; TF32 accounts for a relative error up to 1e-2)"
+                             : "")
+        << "\n";
   }
 }
 

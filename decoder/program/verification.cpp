@@ -79,6 +79,7 @@ Verification verify(const DecodeJob& done, const std::filesystem::path& decoded,
   ProgressEvents events(progress, nullptr, &model.graph);
   const int64_t free_bytes = gpu != nullptr ? gpu->free_bytes() : available_bytes();
   const auto with_room = [&, on_gpu = gpu != nullptr](Plan other) {
+    other.request.tf32 = {};  // compare with full fp32
     // On a GPU, the new plan's offsets leave gaps, so the original limit may be too low. Allow all free
     // memory.
     if (on_gpu) other.limit_bytes = free_bytes;

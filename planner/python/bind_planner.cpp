@@ -104,6 +104,9 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
   request.dtype = decoding_dtype(*model, parse_dtype(taken<std::string>(asked, "dtype", "fp32")));
   request.direction = direction_of(model->graph);
   request.device = parse_device(taken<std::string>(asked, "device", "cpu"));
+  if (const auto tf32 = taken<std::string>(asked, "tf32", "none"); tf32 != "none")
+    request.tf32 = parse_tf32(tf32, "tf32");
+  if (const std::string wrong = wrong_tf32(request); !wrong.empty()) throw InputError("tf32: " + wrong);
   if (asked.contains("picture_dtype"))
     request.picture_dtype = parse_dtype(nb::cast<std::string>(asked["picture_dtype"]));
   latent_extent(*model, request.width_pixels, request.height_pixels, request.frames);
@@ -145,6 +148,11 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("optimal", [](const PlannedDecode& self) { return self.plan.optimal; })
       .def_prop_ro("assumed", [](const PlannedDecode& self) { return self.plan.assumed; })
       .def_prop_ro("dtype", [](const PlannedDecode& self) { return name_of(self.plan.request.dtype); })
+      .def_prop_ro(
+          "tf32", [](const PlannedDecode& self) { return name_of(self.plan.request.tf32); },
+          "Work in fp32 that runs in TF32: 'none', 'convolutions', 'products' or 'all'.")
+      .def_prop_ro("tf32_text",
+                   [](const PlannedDecode& self) { return after_dtype(self.plan.request.tf32); })
       .def_prop_ro("micro_batch", [](const PlannedDecode& self) { return self.plan.micro_batch; })
       .def_prop_ro("weights_stay",
                    [](const PlannedDecode& self) { return self.plan.weights == WeightResidency::resident; })
@@ -171,7 +179,7 @@ void bind_planner(nb::module_& module) {
       .def(
           "__init__", &make_planner, "model"_a, "asked"_a,
           "Keywords: width, height, and with these defaults frames=1, batch=1, dtype='fp32', "
-          "device='cpu', picture_dtype=None (of a picture that stays in memory and counts), "
+          "device='cpu', tf32='none', picture_dtype=None (of a picture that stays in memory and counts), "
           "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
       .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
       .def("smallest", &Planner::smallest, Release())
@@ -180,6 +188,9 @@ void bind_planner(nb::module_& module) {
       .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
            "The reason that nothing fits: in one line, and as JSON.")
       .def("frontier", &Planner::frontier, "points"_a, Release());
+  module.def("tf32_text", [](const std::string& tf32) {
+    return tf32 == "none" ? "" : after_dtype(parse_tf32(tf32, "tf32"));
+  });
   module.attr("fewest_sensible_bytes") = kFewestSensibleBytes;
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
   module.def("format_bytes", &format_bytes, "bytes"_a);

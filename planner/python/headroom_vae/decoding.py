@@ -331,7 +331,7 @@ class Handle:
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
             with self.own_calls.running():
-                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample))
+                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32))
         return self._with_gradients("decode", sample, lambda: self._original(z, False, None)[0])
 
     # A copy of the VAE decodes with its own weights.

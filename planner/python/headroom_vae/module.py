@@ -21,6 +21,7 @@ from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
 from .progress import progress_of
+from .tf32 import tf32_of
 from .watch import Guard
 
 PLANS = 3
@@ -58,10 +59,15 @@ class DecodeReport:
     direction: str = "decode"
     """``"decode"`` or ``"encode"``."""
 
+    @property
+    def tf32(self) -> str:
+        """The work in fp32 that ran in TF32, as torch's switches said: ``"none"``, ``"convolutions"``, ``"products"`` or ``"all"``."""
+        return self.plan.tf32
+
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
         text = "" if self.direction == "decode" else "encode: "
-        text += f"{seconds(self.seconds)} on {self.device}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
+        text += f"{seconds(self.seconds)} on {self.device}{self.plan.tf32_text}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
         if self.largest_error is not None:
             text += f", largest error {self.largest_error:.1e}"
         return "\n".join([text, *self.undone])
@@ -273,19 +279,22 @@ class ModuleDecoder:
         scratch: str | None = None,
         profile: str | None = None,
         release: bool = False,
+        tf32: str | None = None,
     ) -> Prediction:
-        """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture."""
+        """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture. ``tf32`` is by
+        default that of torch's switches."""
         batch, frames, height, width = size
         device = numbered(device) if device else self._device(Parameters(self.module, self.model))
         on_cpu = device == "cpu"
         asked = dtype_name(dtype)
         name = self.model.decoding_dtype(asked)
+        tf32 = tf32_of(name, device) if tf32 is None else tf32
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
-            picture_dtype=asked, resident_weights=release,
+            tf32=tf32, picture_dtype=asked, resident_weights=release,
             **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
-        what = request_words(self.model, size, asked)
+        what = request_words(self.model, size, asked, tf32)
         return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit), device)
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
@@ -309,12 +318,13 @@ class ModuleDecoder:
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
         """The prediction for this size, and whether it came from the cache. Under ``limit="auto"`` a cached one must fit the memory
         that is free now."""
-        key = (*size, str(dtype), limit, *options.values())
+        tf32 = tf32_of(self.model.decoding_dtype(dtype_name(dtype)), options["device"])
+        key = (*size, str(dtype), limit, tf32, *options.values())
         found = self._predictions.get(key)
         if found is not None:
             if limit != "auto" or (found.fits and found.peak_bytes <= free_bytes(options["device"], self._held_on(options["device"]))):
                 return found, True
-        found = self._predictions[key] = self.predict(size, dtype, limit, **options)
+        found = self._predictions[key] = self.predict(size, dtype, limit, **options, tf32=tf32)
         return found, False
 
     def _device(self, parameters: Parameters) -> str:

@@ -12,6 +12,7 @@ from .amounts import any_case, file_name, limit_bytes, whole_size
 from .described import describe, device_of, dtype_of
 from .device import free_bytes
 from .errors import DoesNotFit, InputError, in_python
+from .tf32 import assumed, tf32_of
 
 
 class Prediction:
@@ -101,7 +102,8 @@ class Prediction:
 
 def _plan_text(plan: _core.Plan) -> str:
     under = f"under {_core.format_bytes(plan.limit_bytes)}: peak {_core.format_bytes(plan.peak_bytes)}"
-    return f"<plan {under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
+    in_tf32 = f"in {plan.dtype}{plan.tf32_text} " if plan.tf32_text else ""
+    return f"<plan {in_tf32}{under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
 
 
 def _plan_html(plan: _core.Plan) -> str:
@@ -143,19 +145,20 @@ def planner_of(
         raise InputError('host_limit: not on the CPU, whose memory is the host\'s: use scratch=DIR, or device="cuda"')
     if device == "cuda" and options.get("scratch_folder"):
         raise InputError("scratch: not on a GPU: use host_limit=BYTES")
+    tf32 = tf32_of(dtype, device)
     planner = _core.Planner(
-        model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, picture_dtype=asked, **options
+        model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, tf32=tf32, picture_dtype=asked, **options
     )
-    return planner, request_words(model, size, asked)
+    return planner, request_words(model, size, asked, tf32) + assumed(dtype, device)
 
 
-def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str) -> str:
-    """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``."""
+def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str, tf32: str) -> str:
+    """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``, with this work in TF32."""
     batch, frames, height, width = size
     dtype = model.decoding_dtype(asked)
     encode = "" if model.direction == "decode" else "encode of "
     upcast = "" if dtype == asked else f" (not {asked}, since its config has force_upcast)"
-    return f"{encode}{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{upcast}"
+    return f"{encode}{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{_core.tf32_text(tf32)}{upcast}"
 
 
 def predict(
@@ -182,7 +185,8 @@ def predict(
         frames: of a clip; 1 for a picture.
         batch: pictures or clips in the latent.
         dtype: ``"fp32"``, ``"bf16"``, ``"fp16"`` or a torch dtype. None: the VAE's own.
-        device: ``"cpu"``, ``"cuda"`` or a GPU such as ``"cuda:1"``. None: the VAE's own. Only ``limit="auto"`` asks the GPU.
+        device: ``"cpu"``, ``"cuda"`` or a GPU such as ``"cuda:1"``. None: the VAE's own. Only ``limit="auto"`` asks the GPU. In fp32 on a
+            GPU, TF32 is used as torch's switches say (``torch.backends``), which is in convolutions by default.
         limit: bytes, or a text such as ``"8GiB"``. ``"auto"``: the free memory of the device. None: no limit.
         direction: ``"decode"`` or ``"encode"``.
         host_limit: on a GPU, host memory for kept tensors that do not fit the limit. Bytes, or a text such as ``"64GiB"``. 0: none.

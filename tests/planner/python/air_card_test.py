@@ -27,7 +27,7 @@ import comfyui_support
 import headroom_vae
 import tiny
 import torch
-from headroom_vae import device, parameters
+from headroom_vae import device, parameters, tf32
 
 MIB = 1 << 20
 CARD = torch.device("cuda", 0)
@@ -74,6 +74,7 @@ class AirCard(tiny.Case):
         ):
             patch.start()
             self.addCleanup(patch.stop)
+        self.enterContext(tf32.full_fp32())
         RecordedMemory.blocks.clear()
 
     def assert_close(self, ours, theirs, largest=1e-5):
@@ -137,6 +138,26 @@ class Decodes(AirCard):
                 self.assert_on_card()
                 del picture
                 self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_tf32_is_used_as_torchs_switches_say_at_each_decode(self):
+        vae, z = tiny.kl().to(CARD), latent(1, 4, 9, 7).to(CARD)
+        handle = headroom_vae.enable(vae, limit="64MiB", host_limit=0)
+        conv, matmul = torch.backends.cudnn.conv, torch.backends.cuda.matmul
+        for convolutions, products, used in (("ieee", "ieee", "none"), ("tf32", "ieee", "convolutions"), ("ieee", "tf32", "products"),
+                                             ("tf32", "tf32", "all"), ("ieee", "ieee", "none")):
+            conv.fp32_precision, matmul.fp32_precision = convolutions, products
+            vae.decode(z)
+            self.assertEqual(handle.last.tf32, used)
+            self.assertEqual(json.loads(handle.last.plan.json())["request"].get("tf32", "none"), used)
+            for shown in (str(handle.last), repr(handle.last.plan), str(handle.predict(72, 56))):
+                self.assertEqual("TF32" in shown, used != "none", shown)
+            vae.encode(latent(1, 3, 18, 14).to(CARD))
+            self.assertEqual(handle.last.tf32, used)
+        conv.fp32_precision = "tf32"
+        half = tiny.kl().to(torch.bfloat16).to(CARD)
+        handle = headroom_vae.enable(half, limit="64MiB", host_limit=0)
+        half.decode(z)
+        self.assertEqual(handle.last.tf32, "none")
 
     def test_encoders_give_the_untiled_moments(self):
         for make, shape in (

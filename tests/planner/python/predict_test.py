@@ -143,6 +143,43 @@ class Predictions(unittest.TestCase):
             with self.assertRaisesRegex(headroom_vae.InputError, "act_fn"):
                 headroom_vae.predict(folder, 64, 64)
 
+    def test_tf32_on_a_gpu_is_that_of_torch(self):
+        switches = {
+            "torch.backends.cudnn.allow_tf32 = False": "fp32",
+            "torch.backends.cuda.matmul.allow_tf32 = True": "fp32 with TF32",
+            "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = False": "fp32 with TF32 in products",
+            "torch.backends.cudnn.conv.fp32_precision = 'ieee'": "fp32",
+            "torch.backends.cudnn.conv.fp32_precision = 'none'; torch.backends.fp32_precision = 'tf32'": "fp32 with TF32",
+            "torch.backends.cudnn.allow_tf32 = False; torch.backends.cuda.matmul.fp32_precision = 'tf32'": "fp32 with TF32 in products",
+        }
+        program = """
+            import os, sys, warnings
+            import headroom_vae
+            def show(**options):
+                print(str(headroom_vae.predict("sdxl", 64, 64, **{"device": "cuda", **options})).split(":")[0], flush=True)
+            show(), show(device="cpu"), show(dtype="bf16")
+            assert "torch" not in sys.modules
+            import torch
+            warnings.simplefilter("error")
+            show(dtype="fp16")
+            for switch in sys.argv[1:]:
+                if child := os.fork():
+                    assert os.waitpid(child, 0)[1] == 0, switch
+                else:
+                    exec(switch)
+                    show()
+                    os._exit(0)
+            """
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *switches], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.removeprefix("sdxl 64x64 ") for line in done.stdout.splitlines()], [
+            "fp32 with TF32 in convolutions, PyTorch's default",
+            "fp32",
+            "bf16",
+            "fp32 with TF32 in convolutions (not fp16, since its config has force_upcast)",
+            *switches.values(),
+        ])  # fmt: skip
+
     def test_without_torch(self):
         program = """
             import sys

@@ -61,6 +61,29 @@ class Verify(tiny.Case):
         with faint, self.assertRaisesRegex(headroom_vae.VerificationError, "differs by"):
             vae.decode(latent(2, 4, 8, 8) * torch.tensor([100.0, 0.01]).reshape(2, 1, 1, 1))
 
+    def test_with_tf32_a_larger_difference_is_accepted_and_named(self):
+        vae, z = tiny.kl(), latent(1, 4, 8, 8)
+        sample = vae.decode(z).sample
+        switches = torch.backends.cudnn.conv, torch.backends.cuda.matmul
+        before = [switch.fp32_precision for switch in switches]
+        seen, untiled = [], verification._untiled
+
+        def watched(*arguments):
+            seen.append([switch.fp32_precision for switch in switches])
+            return untiled(*arguments)
+
+        def error(difference, tf32):
+            return verification.largest_error(vae, headroom_vae.described.describe(vae), z, sample + difference * sample.abs().max(), tf32)
+
+        with mock.patch.object(verification, "_untiled", watched):
+            self.assertGreater(error(5e-3, "convolutions"), 4e-3)
+            with self.assertRaisesRegex(headroom_vae.VerificationError, "original decode in full fp32. With TF32 at most 1e-02 is accepted"):
+                error(2e-2, "all")
+            with self.assertRaisesRegex(headroom_vae.VerificationError, "of the magnitude from the original decode$"):
+                error(5e-3, "none")
+        self.assertEqual(seen, [["ieee", "ieee"]] * 3)
+        self.assertEqual([switch.fp32_precision for switch in switches], before)
+
     def test_in_fp32_where_the_config_upcasts(self):
         vae, z = tiny.kl().half(), latent(2, 4, 8, 8).half()
         weight = vae.decoder.conv_in.weight
