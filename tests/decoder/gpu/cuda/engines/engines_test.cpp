@@ -101,7 +101,7 @@ std::string engines_of(const EnginesOfCard& found) {
 }
 
 std::string left_of(const EnginesOfCard& found) {
-  constexpr std::array<const char*, 4> kNames{"groups", "first frames", "one tap, in place", "else"};
+  constexpr std::array<const char*, 4> kNames{"groups", "frame of zeros", "one tap, in place", "else"};
   std::string line;
   for (const auto& [why, count] : found.left)
     line += (line.empty() ? "" : ", ") + std::string(kNames.at(static_cast<size_t>(why))) + ": " +
