@@ -19,7 +19,8 @@ KeptRows::KeptRows(const Graph& graph, const PassLiveness& liveness, const Sizes
     for (OpId reader : graph.readers(id)) {
       const Op& op = graph.op(reader);
       if (graph.tensor(op.output).statistics) continue;
-      const int64_t behind = liveness.may_be_kept(op.output) ? 0 : around_[index(op.output)];
+      const bool read_kept = liveness.may_be_kept(op.output) && !is_kept_for_barriers_only(graph, op.output);
+      const int64_t behind = read_kept ? 0 : around_[index(op.output)];
       for (size_t i = 0; i < op.inputs.size(); ++i) {
         if (op.inputs[i] != id) continue;
         if (is_barrier(op, i)) {

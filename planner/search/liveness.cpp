@@ -250,13 +250,17 @@ void PassLiveness::walk_back(TensorSet& reached, TensorId end, const TensorSet& 
   }
 }
 
-/// Inserts what an operation reads. It recomputes some inputs even if they are kept, from their own inputs.
+/// Inserts what an operation reads. An input that it recomputes, even where it is kept, counts as its own
+/// inputs.
 void PassLiveness::insert_inputs(TensorSet& reached, const Op& op) const {
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     const TensorId input = op.inputs[k];
-    reached.insert(input);
-    if (!is_barrier(op, k) && is_kept_for_barriers_only(graph_, input))
+    const bool recomputed = is_always_kept_.contains(input) && is_kept_for_barriers_only(graph_, input);
+    if (!is_barrier(op, k) && recomputed) {
       insert_inputs(reached, *graph_.producer(input));
+    } else {
+      reached.insert(input);
+    }
   }
 }
 

@@ -131,14 +131,26 @@ bool PlanOracle::all_goes_through(TensorId other, TensorId id) const {
   return !escapes(id) && met;
 }
 
+/// True for results by position that are kept for an attention, which reads them whole. All others recompute
+/// them.
+bool PlanOracle::serves_whole_reads_alone(TensorId id) const {
+  if (id == graph_.input() || graph_.tensor(id).cut_point) return false;
+  const OpKind kind = graph_.producer(id)->kind;
+  return kind == OpKind::norm || kind == OpKind::upsample;
+}
+
 std::vector<bool> PlanOracle::read_later(size_t pass, const std::vector<bool>& kept) const {
-  std::vector<bool> read(kept.size(), false);
-  const std::function<void(TensorId)> visit = [&](TensorId id) {
-    if (read[index(id)] || graph_.tensor(id).statistics) return;
-    read[index(id)] = true;
-    if (kept[index(id)] || id == graph_.input()) return;
-    for (const TensorId input : graph_.producer(id)->inputs) visit(input);
+  std::vector<bool> read(kept.size(), false), followed(kept.size(), false);
+  const std::function<void(TensorId, bool)> follow = [&](TensorId id, bool whole) {
+    if (graph_.tensor(id).statistics) return;
+    read[index(id)] = read[index(id)] || whole || !serves_whole_reads_alone(id);
+    const bool stops = kept[index(id)] && (whole || !serves_whole_reads_alone(id));
+    if (followed[index(id)] || stops || id == graph_.input()) return;
+    followed[index(id)] = true;
+    const Op& op = *graph_.producer(id);
+    for (size_t k = 0; k < op.inputs.size(); ++k) follow(op.inputs[k], is_barrier(op, k));
   };
+  const auto visit = [&](TensorId id) { follow(id, false); };
   for (size_t later = pass + 1; later < targets_.size(); ++later) {
     for (const OpId op : targets_[later].statistics) visit(graph_.op(op).inputs[0]);
     for (const TensorId id : targets_[later].kept) visit(id);
@@ -182,10 +194,17 @@ void PlanOracle::expand(size_t pass, OracleState& state) {
     for (const TensorId id : keeps) movable.push_back({id});
     for (const Op& op : graph_.ops()) {
       if (op.kind != OpKind::attention || op.frames == AttentionFrames::interleaved) continue;
-      if (op.inputs[0] == op.inputs[1] || op.inputs[0] == op.inputs[2] || op.inputs[1] == op.inputs[2])
-        continue;
-      if (graph_.readers(op.inputs[1]).size() > 1 || graph_.readers(op.inputs[2]).size() > 1) continue;
-      if (contains(targets_[pass].kept, op.inputs[1])) movable.push_back({op.inputs[1], op.inputs[2]});
+      if (op.inputs[0] == op.inputs[1] || op.inputs[0] == op.inputs[2]) continue;
+      const auto others_read_it = [&](TensorId id) {
+        const std::vector<OpId>& readers = graph_.readers(id);
+        return !serves_whole_reads_alone(id) && std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+          return &graph_.op(reader) != &op;
+        });
+      };
+      if (others_read_it(op.inputs[1]) || others_read_it(op.inputs[2])) continue;
+      if (!contains(targets_[pass].kept, op.inputs[1])) continue;
+      movable.push_back({op.inputs[1]});
+      if (op.inputs[2] != op.inputs[1]) movable.back().push_back(op.inputs[2]);
     }
     if (!configuration_.lower_tier) movable.clear();
     keeps.insert(keeps.end(), targets_[pass].kept.begin(), targets_[pass].kept.end());
@@ -205,7 +224,8 @@ std::vector<bool> PlanOracle::operations_run(size_t pass, const std::vector<Tens
                                              const std::vector<bool>& present) const {
   std::vector<bool> runs(graph_.ops().size(), false);
   const std::function<void(TensorId)> run = [&](TensorId id) {
-    if (present[index(id)] || id == graph_.input() || graph_.tensor(id).statistics) return;
+    const bool stored = present[index(id)] && !serves_whole_reads_alone(id);
+    if (stored || id == graph_.input() || graph_.tensor(id).statistics) return;
     const OpId op = graph_.tensor(id).producer;
     if (runs[index(op)]) return;
     runs[index(op)] = true;

@@ -89,6 +89,7 @@ class PlanOracle {
   bool may_be_kept(TensorId id) const;
   bool all_goes_through(TensorId other, TensorId id) const;
   /// Kept tensors that passes after `pass` read, directly or to recompute other tensors.
+  bool serves_whole_reads_alone(TensorId id) const;
   std::vector<bool> read_later(size_t pass, const std::vector<bool>& kept) const;
   std::vector<ConvolutionAlgorithms> algorithms_of(const Pass& pass) const;
   std::vector<OracleShape> priced(Pass pass, const std::vector<SimulatedTensor>& tensors) const;

@@ -102,16 +102,18 @@ int64_t parameter_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm a
 
 int64_t statistics_bytes(const Graph& graph, const Sizes& sizes) {
   if (!on_cuda(sizes)) return 0;
-  int64_t of_item = 0, largest = 0;
+  int64_t of_item = 0, largest = 0, counters = 0;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::statistics) {
       of_item += rounded_up(op.groups * 3 * 8, 256);
       const int64_t slices = (graph.tensor(op.inputs[0]).channels + 127) / 128;
       largest = std::max<int64_t>(largest, 1584 / slices * op.groups * 3 * 8);
+      counters = std::max<int64_t>(counters, ((1584 / slices + 63) / 64 + 1) * op.groups * 4);
     }
     if (op.kind == OpKind::norm) of_item += rounded_up(graph.tensor(op.output).channels * 2 * 4, 256);
   }
-  return pool_bytes(sizes.items * of_item + rounded_up(largest, 256), sizes.device);
+  return pool_bytes(sizes.items * of_item + rounded_up(largest, 256) + rounded_up(counters, 256),
+                    sizes.device);
 }
 
 double load_seconds(const Graph& graph, const Sizes& sizes, const Assumptions& assumptions) {
