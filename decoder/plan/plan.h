@@ -7,6 +7,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/convolution_algorithm.h"
+#include "decoder/plan/engine_choice.h"
 #include "decoder/plan/tf32.h"
 
 // A plan splits a decode into passes. A pass runs one list of steps, its tile program, on every tile of a
@@ -229,6 +230,9 @@ struct Plan {
   bool exact = true;
   bool assumed = true;      ///< costs are stated assumptions, not a profile of this machine
   Environment environment;  ///< in which the profile was measured
+  /// Engines that the profile found to be faster than a GPU library's own choice. Convolutions without an
+  /// entry run by the library's choice. They change rounding and time only.
+  std::vector<EngineChoice> engines;
   std::vector<KeptTensor> kept;
   std::vector<Pass> passes;
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/engine_choice_file.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
@@ -203,6 +204,7 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
     plan.environment = {name_text(file["environment"]["device"]),
                         name_text(file["environment"]["libraries"])};
   }
+  plan.engines = engine_choices_of(file);
   plan.optimal = file["optimal"].boolean();
   plan.exact = file["exact"].boolean();
   plan.assumed = file["assumed"].boolean();

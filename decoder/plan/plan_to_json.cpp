@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "decoder/plan/engine_choice_file.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 
@@ -129,6 +130,7 @@ json to_json(const Plan& plan, const Graph& graph) {
   if (plan.environment != Environment{}) {
     out["environment"] = {{"device", plan.environment.device}, {"libraries", plan.environment.libraries}};
   }
+  if (!plan.engines.empty()) out["engines"] = to_json(plan.engines);
   return out;
 }
 

@@ -72,6 +72,7 @@ class GpuSession::PlanRun final : public Session::Run {
     session.load_weights(plan);
     pinned_ = session.weights_of_passes(plan);
     if (pinned_ != nullptr) ahead_ = weights_ahead(dry_run);
+    session.gpu_.prefer_engines(plan.engines);
     wait();
     session.gpu_.restart_scopes();
     start_ = std::chrono::steady_clock::now();

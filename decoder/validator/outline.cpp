@@ -64,6 +64,8 @@ void check_numbers(View& view) {
          "expected none, since only fp32 on cuda can use TF32");
   refuse(plan.weights != WeightResidency::resident && plan.weights != WeightResidency::per_pass, "weights",
          "expected resident or per_pass");
+  refuse(!plan.engines.empty() && !view.on_cuda(), "engines",
+         "expected none: only a GPU's libraries have engines to choose from");
   refuse(!is_amount(plan.predicted_seconds), "predicted.seconds", "expected a finite number of at least 0");
   refuse(!is_amount(plan.predicted_seconds_low) || !is_amount(plan.predicted_seconds_high) ||
              (plan.predicted_seconds_high > 0 &&

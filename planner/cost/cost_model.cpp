@@ -140,6 +140,7 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
     : CostModel(graph, request.device) {
   assumed_ = false;
   environment_ = {profile.device, profile.libraries};
+  engines_ = faster_engines(profile.engines);
   common_error_ = profiler::common_error(profile);
   const auto take = [](double rate, double& assumed) {
     if (rate > 0) assumed = rate;

@@ -42,6 +42,8 @@ class CostModel {
   const ReservationSizes& reservation() const { return reservation_; }
   /// The machine and libraries that were profiled; empty texts for assumed costs.
   const Environment& environment() const { return environment_; }
+  /// Engines of a GPU library that the profile found to be faster than the library's own choice.
+  const std::vector<EngineChoice>& engines() const { return engines_; }
   /// Null if costs are assumed.
   const LatencyLookup* latency_tables() const { return latency_tables_.get(); }
   /// Relative standard error that all latency tables share; 0 without tables.
@@ -94,6 +96,7 @@ class CostModel {
   std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null if costs are assumed
   std::optional<GpuCosts> gpu_;                          ///< set if the device is a GPU
   Environment environment_;
+  std::vector<EngineChoice> engines_;
   double weights_bytes_per_second_ = 0;  ///< loading parameters onto the device
   double transform_bytes_per_second_ = 0;
   double to_host_bytes_per_second_ = 0, from_host_bytes_per_second_ = 0;

@@ -264,6 +264,11 @@ json to_json(const std::vector<PartDifference>& parts, const char* name) {
 PlanDiff diff_plans(const Plan& a, const Graph& graph_a, const Plan& b, const Graph& graph_b) {
   PlanDiff diff;
   diff.whole = compared(values_of(a), values_of(b));
+  if (a.engines != b.engines) {
+    const bool same_count = a.engines.size() == b.engines.size();
+    diff.whole.push_back({"engines", std::to_string(a.engines.size()),
+                          std::to_string(b.engines.size()) + (same_count ? ", not the same" : "")});
+  }
   compare_kept(a, graph_a, b, graph_b, diff);
   compare_passes(a, graph_a, b, graph_b, diff);
   return diff;

@@ -153,6 +153,10 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
                            tiers_text(plan, model.graph));
   if (plan.environment != Environment{})
     text += line("costs", plan.environment.device + "; " + plan.environment.libraries);
+  if (!plan.engines.empty())
+    text +=
+        line("engines", std::to_string(plan.engines.size()) +
+                            " convolutions of the profile have a faster engine than the library's choice");
   return text;
 }
 

@@ -189,6 +189,7 @@ PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best)
   plan.exact = true;
   plan.assumed = problem.costs.assumed();
   plan.environment = problem.costs.environment();
+  plan.engines = problem.costs.engines();
   const auto micro_batches = double(problem.request.batch / configuration.micro_batch);
   const Sizes sizes = sizes_of(model.graph, plan);
   PlacedBytes& bytes = result.bytes;

@@ -41,6 +41,7 @@ void finish_rank(Plan& plan, const Problem& problem, const ConfigurationSearch::
   plan.limit_bytes = limit;
   plan.assumed = problem.costs.assumed();
   plan.environment = problem.costs.environment();
+  plan.engines = problem.costs.engines();
   const Sizes sizes = sizes_of(problem.model.graph, plan);
   plan.predicted_seconds = best.start_seconds;
   for (size_t i = 0; i < plan.passes.size(); ++i) {

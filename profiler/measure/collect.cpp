@@ -58,6 +58,7 @@ class Collecting {
     started_seconds_ = clock_();
     describe();
     const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
+    time_engines();
     if (on_cpu) start_benchmark();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) take(s);
@@ -106,6 +107,13 @@ class Collecting {
     const ConvolutionAlgorithm algorithm = algorithms_on(profile_.device_kind).back();
     for (const Op& op : graph_.ops())
       profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, algorithm)});
+  }
+
+  /// The decodes of the plans, and the calls measured after them, run by the choices.
+  void time_engines() {
+    tell(seconds_left(0, 0), "engines");
+    profile_.engines = device_->time_engines();
+    for (Plan& plan : plans_) plan.engines = faster_engines(profile_.engines);
   }
 
   void tell(double seconds_left, const std::string& what) {

@@ -24,6 +24,8 @@ class ProfiledDevice {
 
   /// Fills in the profile's description of the device and its transfer rates.
   virtual void describe(Profile& profile) = 0;
+  /// Times the engines that libraries offer for the convolutions of all plans. Empty on the CPU.
+  virtual std::vector<EngineChoice> time_engines() { return {}; }
   virtual StepTimer& timer() = 0;
   /// Decodes with plan number `plan` and discards the picture. `events` receives the decode's events, with
   /// the timer's steps.

@@ -10,6 +10,7 @@
 #include "decoder/validator/validator.h"
 #include "profiler/measure/gpu_benchmark.h"
 #include "profiler/measure/gpu_rates.h"
+#include "profiler/measure/plan_engines.h"
 #include "profiler/measure/precision.h"
 #include "profiler/measure/profiled_device.h"
 
@@ -85,6 +86,9 @@ class ProfiledGpu final : public ProfiledDevice {
     profile.weights_bytes_per_second = rates.weights_bytes_per_second;
     profile.to_host_bytes_per_second = rates.to_host_bytes_per_second;
     profile.from_host_bytes_per_second = rates.from_host_bytes_per_second;
+  }
+  std::vector<EngineChoice> time_engines() override {
+    return time_plan_engines(profiled_.model, profiled_.plans, profiled_.weights, gpu_);
   }
   StepTimer& timer() override { return timer_; }
   /// Decodes twice: once undisturbed for the total time, once with a synchronization after each step.

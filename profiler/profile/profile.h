@@ -86,6 +86,7 @@ struct Profile {
   std::vector<ProfiledSize> sizes;
   std::vector<LayerProfile> layers;
   std::vector<LatencyTable> latency_tables;
+  std::vector<EngineChoice> engines{};  ///< only on a GPU: convolutions whose engines were timed
   MeasuredPrecision precision{};
   friend bool operator==(const Profile&, const Profile&) = default;
 

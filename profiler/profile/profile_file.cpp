@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/text_streams.h"
+#include "decoder/plan/engine_choice_file.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom::profiler {
@@ -229,6 +230,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"latency_tables", list_of(profile.latency_tables)},
                      {"precision", to_json(profile.precision)}};
   if (profile.tf32.any()) out["tf32"] = name_of(profile.tf32);
+  if (!profile.engines.empty()) out["engines"] = headroom::to_json(profile.engines);
   if (profile.direction != Direction::decode) out["direction"] = name_of(profile.direction);
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
@@ -250,6 +252,7 @@ Profile profile_from_json(const JsonFields& file) {
   for (size_t i = 0; i < sizes.size(kMostSizes); ++i) profile.sizes.push_back(size_from_json(sizes[i]));
   if (profile.sizes.empty()) sizes.fail("expected at least one size");
   read_latency_tables(file, profile);
+  profile.engines = engine_choices_of(file);
   const JsonFields layers = file["layers"];
   for (size_t i = 0; i < layers.size(kMostLayers); ++i)
     profile.layers.push_back(layer_from_json(layers[i], profile));

@@ -34,6 +34,7 @@
 #include "profiler/program/link_command.h"
 #include "profiler/program/profile_precision.h"
 #include "profiler/program/record_plan.h"
+#include "profiler/program/time_engines.h"
 #include "profiler/program/watching.h"
 
 namespace headroom::profiler {
@@ -42,8 +43,8 @@ namespace {
 constexpr const char* kQuickSize = "256x256";
 
 struct Options {
-  std::string plan, latent, trace, watch = "all", model, weights, sizes, scratch, output, csv, dtype = "fp32",
-                                   tf32, direction = "decode";
+  std::string plan, latent, trace, engines, watch = "all", model, weights, sizes, scratch, output, csv,
+                                            dtype = "fp32", tf32, direction = "decode";
   std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
   std::optional<uint64_t> random_seed;
   int64_t frames = 1;
@@ -98,6 +99,9 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
   app.add_option("--watch", options.watch,
                  "with a --plan for cuda: what to record beside the decode: all, none, or some of allocator, "
                  "kernels, copies, memory, pools, calls");
+  app.add_option("--engines", options.engines,
+                 "with a --plan for cuda: time cuDNN's engines for each convolution of the plan, and add the "
+                 "fastest ones to this profile");
   app.add_option("--scratch", options.scratch,
                  "also measure how fast files in this folder are (512 MiB), for plans with --scratch");
   app.add_option("--frames", options.frames, "frames of a clip; 1 for pictures")
@@ -160,6 +164,7 @@ MadeFolders prepare_files(const Options& options) {
   return prepare_outputs({{"-o", options.output},
                           {"--csv", options.csv},
                           {"--trace", options.trace},
+                          {"--engines", options.engines},
                           {"--json", options.json ? "-" : ""}},
                          {{"--plan", options.plan},
                           {"--model", options.model},
@@ -179,7 +184,8 @@ void check_options(const Options& options) {
     needs(!options.sizes.empty() || options.quick, "--sizes is required, or --quick, or --plan");
     needs(!options.output.empty(), "--output is required");
     needs(options.latent.empty(), "--latent goes with --plan");
-    needs(options.trace.empty() && options.watch == "all", "--trace and --watch go with --plan");
+    needs(options.trace.empty() && options.engines.empty() && options.watch == "all",
+          "--trace, --engines and --watch go with --plan");
   } else {
     needs(options.sizes.empty() && options.csv.empty() && options.scratch.empty() && !options.quick &&
               !options.accept_noise && options.seconds == 0,
@@ -189,7 +195,13 @@ void check_options(const Options& options) {
           "its own");
     needs(options.output.empty() || options.trace.empty(),
           "with --plan, -o and --trace mean the same: expected one of them");
-    needs(!options.output.empty() || !options.trace.empty(), "--plan needs --output");
+    if (!options.engines.empty()) {
+      needs(options.output.empty() && options.trace.empty() && options.latent.empty() && !options.json &&
+                options.watch == "all",
+            "--engines does not go with --output, --trace, --latent, --watch and --json");
+      return;
+    }
+    needs(!options.output.empty() || !options.trace.empty(), "--plan needs --output or --engines");
   }
 }
 
@@ -288,6 +300,11 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   const Model model = profiled_model(options);
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && built_in_config(model.config_file) != nullptr) seed = seed.value_or(0);
+  if (!options.engines.empty()) {
+    time_engines(model, {options.plan, options.engines, options.device},
+                 open_weights(options.model, options.weights, seed), progress, said);
+    return {};
+  }
   if (!options.plan.empty()) return record(options, model, seed, progress, said, err);
   const Profile profile = measure(options, model, seed, gpu.get(), progress);
   progress.wipe();

@@ -124,6 +124,15 @@ void offer_engines(const Descriptor& heuristics, int64_t room, int64_t* elements
   }
 }
 
+/// Each configuration has one knob. Its value is made up.
+void write_knobs(const Descriptor& configuration, int64_t* elements, void* values) {
+  *elements = 1;
+  Descriptor& knob = *descriptor_of(*static_cast<cudnnBackendDescriptor_t*>(values));
+  const int64_t engine = engine_of(configuration).integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  knob.set_integer(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, engine % 10);
+  knob.finalized = true;
+}
+
 int64_t numerical_notes(const Descriptor& engine, void* notes) {
   if (!kind_of(engine).tensor_cores) return 0;
   *static_cast<cudnnBackendNumericalNote_t*>(notes) = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
@@ -140,6 +149,15 @@ cudnnStatus_t get(const std::shared_ptr<Descriptor>& descriptor, cudnnBackendAtt
     case CUDNN_ATTR_ENGINECFG_ENGINE:
       static_cast<Handle*>(*static_cast<cudnnBackendDescriptor_t*>(values))->descriptor =
           descriptor->at(CUDNN_ATTR_ENGINECFG_ENGINE);
+      return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_ENGINECFG_KNOB_CHOICES:
+      write_knobs(*descriptor, elements, values);
+      return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE:
+      *static_cast<cudnnBackendKnobType_t*>(values) = CUDNN_KNOB_TYPE_TILE_SIZE;
+      return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE:
+      *static_cast<int64_t*>(values) = descriptor->integer(name);
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE:
       *elements = 0;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/air_card/card.h"
 #include "tests/air_card/cudnn_descriptors.h"
@@ -72,6 +74,13 @@ class Pack {
   std::map<int64_t, void*> data_;
 };
 
+/// Makes an engine slow, so that programs which time engines prefer another one.
+void enqueue_slowness(const Descriptor& engine, cudaStream_t stream) {
+  static const int64_t slow = number_setting("AIR_SLOW_ENGINE", -1);
+  if (engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == slow)
+    enqueue(stream, [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
+}
+
 std::vector<int64_t> of_axes(const Descriptor& convolution, cudnnBackendAttributeName_t name) {
   return convolution.at(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC)->integers(name);
 }
@@ -119,6 +128,7 @@ cudnnStatus_t execute(const Descriptor& plan, const Descriptor& pack, cudaStream
   if (workspace_bytes > 0 && !check_device_range("cuDNN's workspace", data.workspace, workspace_bytes))
     data.valid = false;
   if (!data.valid) return CUDNN_STATUS_BAD_PARAM;
+  enqueue_slowness(engine, stream);
   if (!kernels_are_run()) return CUDNN_STATUS_SUCCESS;
   enqueue(stream, [convolution, workspace = data.workspace, workspace_bytes] {
     // Engines overwrite the whole workspace.

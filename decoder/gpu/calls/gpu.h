@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "decoder/gpu/calls/engine_runs.h"
 #include "decoder/gpu/calls/reservation_sizes.h"
 #include "decoder/gpu/calls/time_scopes.h"
+#include "decoder/plan/engine_choice.h"
 
 namespace headroom::gpu {
 
@@ -87,6 +89,14 @@ class Gpu {
   virtual void restart_scopes() {}
   /// Seconds by scope since restart_scopes(). All work must be done. Empty if the GPU does not measure time.
   virtual std::optional<ScopeSeconds> scope_seconds() { return {}; }
+
+  /// Runs `work` and times all engines that a library offers for each convolution in it, once for each
+  /// problem. The results of `work` are invalid: timed convolutions run several times, also those that add to
+  /// their own result. Does nothing if the GPU has no choice of engines.
+  virtual std::vector<EngineChoice> time_engines(const std::function<void()>& /*work*/) { return {}; }
+  /// Runs convolutions by these choices from now on, if the library offers the engine and its workspace fits.
+  /// All other convolutions run by the library's own order. Replaces earlier choices.
+  virtual void prefer_engines(const std::vector<EngineChoice>& /*choices*/) {}
 
   /// Engines that convolutions used since the last restart_scopes(). Empty if the GPU does not tell engines
   /// apart.

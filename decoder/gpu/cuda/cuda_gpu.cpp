@@ -273,6 +273,13 @@ std::vector<EngineRuns> CudaGpu::engine_runs() const {
   return all;
 }
 
+std::vector<EngineChoice> CudaGpu::time_engines(const std::function<void()>& work) {
+  return convolution_->time_engines(work);
+}
+void CudaGpu::prefer_engines(const std::vector<EngineChoice>& choices) {
+  convolution_->prefer_engines(choices);
+}
+
 std::optional<ScopeSeconds> CudaGpu::scope_seconds() {
   if (!timer_) return {};
   timer_->compute(TimeScope::waiting);

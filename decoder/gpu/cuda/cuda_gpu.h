@@ -3,6 +3,7 @@
 #include <cudnn.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -60,6 +61,8 @@ class CudaGpu final : public Gpu {
   void restart_scopes() override;
   std::optional<ScopeSeconds> scope_seconds() override;
   std::vector<EngineRuns> engine_runs() const override;
+  std::vector<EngineChoice> time_engines(const std::function<void()>& work) override;
+  void prefer_engines(const std::vector<EngineChoice>& choices) override;
 
  private:
   cudaStream_t stream(Stream stream) const { return streams_[static_cast<size_t>(stream)]; }

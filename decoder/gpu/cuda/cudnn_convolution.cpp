@@ -1,8 +1,10 @@
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 
-#include <array>
 #include <string>
+#include <utility>
 
+#include "decoder/gpu/cuda/cudnn_engine_times.h"
+#include "decoder/gpu/cuda/cudnn_run.h"
 #include "decoder/gpu/cuda/status.h"
 #include "decoder/gpu/kernels/kernels.h"
 
@@ -11,35 +13,18 @@ namespace {
 
 class Engine : public ConvolutionEngine {
  public:
-  using Runs = std::map<std::pair<int64_t, bool>, int64_t>;
-  Engine(cudnnHandle_t handle, CudnnPlans& plans, Runs& runs) : handle_(handle), plans_(plans), runs_(runs) {}
+  Engine(cudnnHandle_t handle, CudnnPlans& plans, CudnnEngineTimes* times, CudnnEngineRuns& runs)
+      : handle_(handle), plans_(plans), times_(times), runs_(runs) {}
 
   Fit fit(const ConvolutionProblem& problem, int64_t workspace_bytes) override {
     return plans_.fit(problem, workspace_bytes);
   }
 
   void convolve(const ConvolutionChunk& chunk) override {
+    if (times_ != nullptr) times_->time(chunk);
     const CudnnPlan* plan = plans_.find(chunk.problem, chunk.workspace_bytes);
-    constexpr std::array<int64_t, 5> kNumbers{kCudnnInput, kCudnnKernel, kCudnnBias, kCudnnOutput,
-                                              kCudnnResidual};
-    const std::array<const void*, 5> addresses{chunk.input, chunk.kernel, chunk.bias, chunk.output,
-                                               chunk.residual};
-    const int64_t tensors = chunk.problem.adds ? 5 : 4;
-    const void* workspace = chunk.workspace;
-    const CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    constexpr const char* kSet = "cudnnBackendSetAttribute";
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, tensors,
-                                   kNumbers.data()),
-          kSet);
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                                   tensors, addresses.data()),
-          kSet);
-    check(cudnnBackendSetAttribute(pack.get(), CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                                   &workspace),
-          kSet);
-    check(cudnnBackendFinalize(pack.get()), "cudnnBackendFinalize");
-    check(cudnnBackendExecute(handle_, plan->plan.get(), pack.get()), "cudnnBackendExecute");
-    ++runs_[{plan->engine, plan->compiles}];
+    CudnnRun(chunk).start(handle_, *plan);
+    ++runs_[{plan->engine, plan->compiles, plan->by_time}];
   }
 
   void run(const Call& call) override {
@@ -51,20 +36,40 @@ class Engine : public ConvolutionEngine {
  private:
   cudnnHandle_t handle_;
   CudnnPlans& plans_;
-  Runs& runs_;
+  CudnnEngineTimes* const times_;
+  CudnnEngineRuns& runs_;
 };
 
 }  // namespace
 
 std::vector<Box> CudnnConvolution::convolve(const Convolve& call) {
-  Engine engine(handle_, plans_, runs_);
+  Engine engine(handle_, plans_, times_, runs_);
   return convolve_in_chunks(call, engine);
+}
+
+std::vector<EngineChoice> CudnnConvolution::time_engines(const std::function<void()>& work) {
+  CudnnEngineTimes times(handle_, plans_);
+  struct Timing {
+    CudnnEngineTimes*& times;
+    ~Timing() { times = nullptr; }
+  } const timing{times_};
+  times_ = &times;
+  work();
+  return times.choices();
+}
+
+void CudnnConvolution::prefer_engines(const std::vector<EngineChoice>& choices) {
+  std::map<std::string, std::string> engines;
+  for (const EngineChoice& choice : choices) engines[choice.problem] = choice.engine;
+  plans_.prefer(std::move(engines));
 }
 
 std::vector<EngineRuns> CudnnConvolution::engine_runs() const {
   std::vector<EngineRuns> all;
-  for (const auto& [engine, runs] : runs_)
-    all.push_back({"cuDNN " + std::to_string(engine.first), engine.second, runs});
+  for (const auto& [engine, runs] : runs_) {
+    const auto& [number, compiles, by_time] = engine;
+    all.push_back({"cuDNN " + std::to_string(number) + (by_time ? " by time" : ""), compiles, runs});
+  }
   return all;
 }
 

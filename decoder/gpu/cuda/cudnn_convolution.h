@@ -3,15 +3,21 @@
 #include <cudnn.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "decoder/gpu/calls/engine_runs.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
+#include "decoder/plan/engine_choice.h"
 
 namespace headroom::gpu {
+
+class CudnnEngineTimes;
+/// Runs by engine number, EngineRuns::compiled and CudnnPlan::by_time.
+using CudnnEngineRuns = std::map<std::tuple<int64_t, bool, bool>, int64_t>;
 
 /// Convolutions by cuDNN, on the handle's stream.
 class CudnnConvolution {
@@ -23,6 +29,10 @@ class CudnnConvolution {
   /// it left out.
   std::vector<Box> convolve(const Convolve& call);
 
+  /// Both as in Gpu.
+  std::vector<EngineChoice> time_engines(const std::function<void()>& work);
+  void prefer_engines(const std::vector<EngineChoice>& choices);
+
   /// Runs of each engine since restart_counts().
   std::vector<EngineRuns> engine_runs() const;
   void restart_counts() { runs_.clear(); }
@@ -30,7 +40,8 @@ class CudnnConvolution {
  private:
   cudnnHandle_t handle_;
   CudnnPlans plans_;
-  std::map<std::pair<int64_t, bool>, int64_t> runs_;  ///< by engine number and EngineRuns::compiled
+  CudnnEngineTimes* times_ = nullptr;  ///< set while time_engines() runs
+  CudnnEngineRuns runs_;
 };
 
 }  // namespace headroom::gpu

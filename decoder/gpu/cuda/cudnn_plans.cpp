@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "decoder/gpu/cuda/library_calls/problem_text.h"
 #include "decoder/gpu/cuda/status.h"
 
 namespace headroom::gpu {
@@ -323,12 +324,70 @@ class CudnnPlans::Offers : public PlanSource<CudnnPlan> {
   const ConvolutionProblem& problem_;
 };
 
+std::string engine_text(const CudnnPlan& plan) {
+  std::vector<CudnnDescriptor> knobs;
+  std::vector<cudnnBackendDescriptor_t> into;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i) {
+    knobs.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    into.push_back(knobs.back().get());
+  }
+  int64_t count = 0;
+  check(cudnnBackendGetAttribute(plan.configuration.get(), CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(into.size()), &count,
+                                 into.data()),
+        kGet);
+  std::string text = "cuDNN " + std::to_string(plan.engine);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const auto type =
+        value_of<cudnnBackendKnobType_t>(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE);
+    const auto value = value_of<int64_t>(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64);
+    text += " k" + std::to_string(type) + "=" + std::to_string(value);
+  }
+  return text;
+}
+
+void CudnnPlans::prefer(std::map<std::string, std::string> engines) {
+  if (engines == preferences_) return;
+  preferences_ = std::move(engines);
+  preferred_.clear();
+}
+
+std::vector<CudnnPlan> CudnnPlans::usual_within(const ConvolutionProblem& problem,
+                                                int64_t workspace_bytes) const {
+  std::vector<CudnnPlan> within;
+  for (CudnnPlan& plan : offers(problem, CUDNN_HEUR_MODE_A)) {
+    if (plan.compiles || plan.workspace_bytes > workspace_bytes || !make(plan)) continue;
+    if (plan.workspace_bytes <= workspace_bytes) within.push_back(std::move(plan));
+  }
+  return within;
+}
+
+/// Null if there is no preference, or if it does not hold here.
+const CudnnPlan* CudnnPlans::preferred(const ConvolutionProblem& problem, int64_t workspace_bytes) {
+  if (preferences_.empty()) return nullptr;
+  const auto [known, is_new] = preferred_.try_emplace(problem);
+  std::optional<CudnnPlan>& plan = known->second;
+  if (is_new) {
+    const auto wanted = preferences_.find(text_of(problem));
+    if (wanted == preferences_.end()) return nullptr;
+    for (CudnnPlan& offer : offers(problem, CUDNN_HEUR_MODE_A)) {
+      if (offer.compiles || engine_text(offer) != wanted->second || !make(offer)) continue;
+      plan = std::move(offer);
+      plan->by_time = true;
+      break;
+    }
+  }
+  return plan && plan->workspace_bytes <= workspace_bytes ? &*plan : nullptr;
+}
+
 const CudnnPlan* CudnnPlans::find(const ConvolutionProblem& problem, int64_t workspace_bytes) {
+  if (const CudnnPlan* plan = preferred(problem, workspace_bytes)) return plan;
   Offers offers(*this, problem);
   return known_[problem].find(workspace_bytes, offers);
 }
 
 ConvolutionEngine::Fit CudnnPlans::fit(const ConvolutionProblem& problem, int64_t workspace_bytes) {
+  if (preferred(problem, workspace_bytes) != nullptr) return ConvolutionEngine::Fit::good;
   const CudnnPlan* plan = find(problem, workspace_bytes);
   if (plan == nullptr) return ConvolutionEngine::Fit::none;
   const bool as_wanted = plan->tensor_cores || plan->engine == known_.at(problem).best()->engine;

@@ -95,6 +95,12 @@ class GuardedGpu final : public Gpu {
     return on_device([&] { return gpu_->scope_seconds(); });
   }
   std::vector<EngineRuns> engine_runs() const override { return gpu_->engine_runs(); }
+  std::vector<EngineChoice> time_engines(const std::function<void()>& work) override {
+    return on_device([&] { return gpu_->time_engines(work); });
+  }
+  void prefer_engines(const std::vector<EngineChoice>& choices) override {
+    on_device([&] { gpu_->prefer_engines(choices); });
+  }
 
  private:
   template <typename Body>

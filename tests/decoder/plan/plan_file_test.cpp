@@ -95,6 +95,7 @@ Plan plan_with_everything(const Graph& graph) {
   plan.weights = WeightResidency::per_pass;
   plan.bound_seconds = 0.1 + 0.2;
   plan.environment = {"two cores, 2 threads", "LibTorch 2.11.0, oneDNN 3.10"};
+  plan.engines = {{"fp16 4->4", "cuDNN 41 k2=1", 0.5, "cuDNN 41 k2=0", 0.75}, {"fp16 4->8", "a", 1, "b", 2}};
   return plan;
 }
 
@@ -120,9 +121,25 @@ TEST_CASE("plan file: memory tiers, weights, bound and environment come back as 
 
   // Fields that a plan does not use are not written.
   const json plain = to_json(small_plan(graph), graph);
-  for (const char* key : {"host_limit_bytes", "host_weights_bytes", "scratch", "environment"})
+  for (const char* key : {"host_limit_bytes", "host_weights_bytes", "scratch", "environment", "engines"})
     CHECK_FALSE(plain.contains(key));
   CHECK(plain["weights"] == "resident");
+}
+
+TEST_CASE("plan file: choices of engines that cannot be meant are refused", "[unit][plan_file]") {
+  const Graph graph = small_graph();
+  const json document = to_json(plan_with_everything(graph), graph);
+  const auto refused = [&](const char* key, const json& value, const std::string& message) {
+    json changed = document;
+    changed["engines"][1][key] = value;
+    CAPTURE(key);
+    CHECK_THROWS_WITH(read(changed, graph),
+                      Catch::Matchers::Contains("engines[1]." + std::string(key) + ": " + message));
+  };
+  refused("problem", "fp16 4->4", "expected each convolution once");
+  refused("engine", "", "expected a text of 1 to 1000 bytes");
+  refused("first_engine", std::string(1001, 'x'), "expected a text of 1 to 1000 bytes");
+  refused("seconds", -1, "expected");
 }
 
 TEST_CASE("plan file: the device comes back", "[unit][plan_file]") {

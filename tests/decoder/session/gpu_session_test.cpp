@@ -105,6 +105,25 @@ TEST_CASE("statistics have the engines that a GPU tells of") {
   CHECK(small.decode_on(silent).stats.engines.empty());
 }
 
+/// Notes which engines a decode prefers.
+class PreferringGpu final : public EmulatedGpu {
+ public:
+  void prefer_engines(const std::vector<EngineChoice>& choices) override { preferred.push_back(choices); }
+  std::vector<std::vector<EngineChoice>> preferred;
+};
+
+TEST_CASE("a decode prefers the engines of its plan, and none of an earlier plan") {
+  Small small;
+  PreferringGpu gpu;
+  small.plan.engines = {{"a convolution", "fast", 1, "first", 2}};
+  small.decode_on(gpu);
+  CHECK(gpu.preferred.back() == small.plan.engines);
+  small.plan.engines.clear();
+  small.decode_on(gpu);
+  CHECK(gpu.preferred.back().empty());
+  CHECK(gpu.preferred.size() == 2);
+}
+
 TEST_CASE("in 16 bits the shift of a picture is not rounded") {
   Model model;
   model.class_name = "none";

@@ -73,6 +73,10 @@ TEST_CASE("diff: every value that changes is listed, and nothing else") {
       {"assumed", [](Plan& p) { p.assumed = false; }},
       {"environment.device", [](Plan& p) { p.environment.device = "x"; }},
       {"environment.libraries", [](Plan& p) { p.environment.libraries = "x"; }},
+      {"engines",
+       [](Plan& p) {
+         p.engines = {{"problem", "fast", 1, "first", 2}};
+       }},
   };
   for (const Case& c : whole) {
     CAPTURE(c.key);

@@ -43,6 +43,8 @@ Profile sample() {
                              3,
                              0.05},
                             {"conv 3x3 8->3", {7}, {9}, {0.5}, {0}, 0, 0}};
+  profile.engines = {{"fp16 4->8", "cuDNN 41 k2=1", 1.0 / 3, "cuDNN 41 k2=0", 0.5},
+                     {"fp16 8->3", "cuDNN 10 k2=2", 1e-6, "cuDNN 10 k2=2", 1e-6}};
   return profile;
 }
 
@@ -170,10 +172,11 @@ TEST_CASE("hostile profiles are refused by file and key") {
           {"profile.json: latency_tables[0].workspace_bytes[2]"});
   refused(pointer("/latency_tables/0/held_out_error"), -1,
           {"profile.json: latency_tables[0].held_out_error"});
+  refused(pointer("/engines/1/problem"), "fp16 4->8", {"profile.json: engines[1].problem"});
   refused(pointer("/latency_tables/1/name"), "conv 3x3 4->8", {"profile.json: latency_tables[1].name"});
   for (const auto& entry : good.items()) {
     // There only where it was measured.
-    if (entry.key() == "scratch" || entry.key().find("_host_") != std::string::npos) continue;
+    if (entry.key() == "scratch" || entry.key() == "engines" || entry.key().find("_host_") != std::string::npos) continue;
     json document = good;
     document.erase(entry.key());
     require_input_error([&] { read(document); }, {"profile.json: " + entry.key() + ": missing"});

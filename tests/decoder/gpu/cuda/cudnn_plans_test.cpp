@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/gpu/cuda/library_calls/problem_text.h"
 #include "decoder/gpu/cuda/plan_choice.h"
 #include "tests/support/random.h"
 
@@ -117,6 +119,38 @@ TEST_CASE("a window of a wider tile is copied, so it fits well only where there 
   CHECK(plans.fit(window, 16 * kMiB) == ConvolutionEngine::Fit::poor);
   const ConvolutionProblem slice = problem(Dtype::fp16, 128, 128, 3, 32, 1024, 2);
   CHECK(plans.fit(slice, 16 * kMiB) == ConvolutionEngine::Fit::good);
+}
+
+TEST_CASE("a preferred engine runs if it is offered for the problem and fits the workspace") {
+  CudnnPlans plans(kProperties);
+  const ConvolutionProblem one = problem(Dtype::bf16, 256, 256, 3, 128, 512),
+                           other = problem(Dtype::bf16, 256, 256, 3, 128, 513);
+  const std::vector<CudnnPlan> usual = plans.usual_within(one, 32 * kMiB);
+  std::set<std::string> texts;
+  for (const CudnnPlan& plan : usual) {
+    texts.insert(engine_text(plan));
+    CHECK_FALSE(plan.compiles);
+    CHECK(plan.workspace_bytes <= 32 * kMiB);
+  }
+  REQUIRE(usual.size() > 10);
+  CHECK(texts.size() == usual.size());
+  const auto chosen = [&](const ConvolutionProblem& each, int64_t workspace) {
+    const CudnnPlan* plan = plans.find(each, workspace);
+    CHECK(plans.fit(each, workspace) == ConvolutionEngine::Fit::good);
+    return plan == nullptr ? "none" : engine_text(*plan) + (plan->by_time ? " by time" : "");
+  };
+  const std::string first = engine_text(usual.front()), first_of_other = chosen(other, 32 * kMiB);
+  CHECK(chosen(one, 32 * kMiB) == first);
+  for (const CudnnPlan& plan : usual) {
+    plans.prefer({{text_of(one), engine_text(plan)}});
+    CHECK(chosen(one, plan.workspace_bytes) == engine_text(plan) + " by time");
+    CHECK(chosen(other, 32 * kMiB) == first_of_other);
+    if (plan.workspace_bytes > 0) CHECK_FALSE(plans.find(one, plan.workspace_bytes - 1)->by_time);
+  }
+  plans.prefer({{text_of(one), "cuDNN 41 k2=1000"}});
+  CHECK(chosen(one, 32 * kMiB) == first);
+  plans.prefer({});
+  CHECK(chosen(one, 32 * kMiB) == first);
 }
 
 /// An engine by name; what it tells of its workspace need not be so.
