@@ -71,6 +71,7 @@ constexpr KnownOption kKnownOptions[] = {
     {kOutput, "--stats", "FILE"},
     {kOutput, "--trace", "FILE"},
     {kOutput, "--watch", "LIST"},
+    {kOutput, "--engines", "FILE"},
     {kOutput, "--analyze", "FILE"},
     {kOutput, "--json"},
     {kRun, "--verify"},
