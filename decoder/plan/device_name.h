@@ -22,6 +22,11 @@ inline bool is_gpu(const std::optional<DeviceName>& device) {
   return device && device->kind == DeviceKind::cuda;
 }
 
+/// CUDA's number of the named GPU. The first GPU without a name.
+inline int gpu_index(const std::optional<DeviceName>& device) {
+  return device ? device->index : 0;
+}
+
 /// Help text of --device, for the device of a run.
 constexpr const char* kDeviceNameHelp = "cpu, cuda for the first GPU, or cuda:1 for the second; ";
 

@@ -66,8 +66,7 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
   const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()
                                                      ? watch_with_cupti(request.watching.driver)
                                                      : std::make_unique<NoWatcher>();
-  const std::unique_ptr<gpu::Gpu> gpu =
-      on_gpu ? gpu::open_gpu(request.device ? request.device->index : 0) : nullptr;
+  const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu(gpu_index(request.device)) : nullptr;
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
   const Array latent = request.latent.empty() ? random_latent(input_shape(model, extent, decoded.batch), 0)

@@ -23,6 +23,7 @@ struct Queue {
   int64_t number = 0;
   Clock clock{};
   int device = 0;
+  bool capturing = false;  ///< nothing is recorded: only queries tell
 };
 
 struct Streams {
@@ -215,9 +216,22 @@ AIR_API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
     return cudaSuccess;
   });
 }
+AIR_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return call_on(__func__, stream, [&] {
+    queue(stream).capturing = true;
+    return cudaSuccess;
+  });
+}
+AIR_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return call_on(__func__, stream, [&] {
+    queue(stream).capturing = false;
+    *graph = nullptr;
+    return cudaSuccess;
+  });
+}
 AIR_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return call_on(__func__, stream, [&] {
-    *status = cudaStreamCaptureStatusNone;
+    *status = queue(stream).capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
   });
 }

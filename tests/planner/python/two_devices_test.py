@@ -166,6 +166,24 @@ class TwoDevices(tiny.Case):
         self.assert_close(made, tiny.kl().decode(z).sample)
         self.assertEqual(headroom_vae.handle_of(vae).last.undone, ("the latent was on cuda:1: decoded on cuda:0",))
 
+    def test_a_decode_inside_a_graph_is_refused(self):
+        cuda, z = ctypes.CDLL("libcudart.so.13"), latent(1, 4, 9, 7)
+        vae = self.enabled(0)
+        expected = vae.decode(z).sample
+        for card in CARDS:  # of the decode, and of the caller
+            torch.cuda.set_device(card)
+            with torch.cuda.stream(torch.cuda.Stream()):
+                handle = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+                before = launches()
+                self.assertEqual(cuda.cudaStreamBeginCapture(handle, 0), 0)
+                try:
+                    with self.assertRaisesRegex(headroom_vae.Unsupported, r"^torch\.cuda\.graph: expected a decode outside of it, [^\n]*$"):
+                        vae.decode(z)
+                finally:
+                    self.assertEqual(cuda.cudaStreamEndCapture(handle, ctypes.byref(ctypes.c_void_p())), 0)
+                self.assertEqual(launches(), before)
+            self.assert_close(vae.decode(z).sample, expected)
+
     def test_auto_is_what_the_named_card_has_free(self):
         free = {card: headroom_vae.predict("sd15", 64, 64, device=f"cuda:{card}", limit="auto").limit_bytes for card in CARDS}
         held = torch.empty(512 << 20, dtype=torch.uint8, device="cuda:1")
