@@ -2,10 +2,15 @@
 
     failures_test.py --build build
 """
+import shutil
+
 from air_card import GOLDEN, SMALL, AirCardTest, left_behind, main
 
 # Allocations. Their failure gives exit code 3.
 MEMORY = {"cudaMalloc", "cudaHostAlloc"}
+# Calls that allocate, with CUDA's status for a lack of memory.
+ALLOCATING = {"cudaMalloc": ":2", "cudaHostAlloc": ":2", "cudaStreamCreateWithPriority": ":2", "cudaEventCreateWithFlags": ":2", "cudnnCreate": "",
+              "cublasLtCreate": ""}
 # The picture may be complete despite a failure of these: they release something, or run after the decode.
 LAST = {
     "cublasLtDestroy", "cudaDeviceSynchronize", "cudaEventDestroy", "cudaFree", "cudaFreeHost", "cudaGetDevice", "cudaStreamDestroy",
@@ -66,6 +71,51 @@ class Failures(AirCardTest):
         ):
             with self.subTest(failure=failure):
                 self.assertRegex(self.decode(plan, failure).errors, message.replace("(", r"\(").replace(")", r"\)"))
+
+    def test_each_allocation_is_refused(self):
+        self.card.queue(self.case.model, ((10, 12), (6, 14)), "12MiB", "npy")
+        picture = self.card.cpu_picture(self.case.model)
+        self.card.decode_on_cpu(self.case.model, self.case.latent)
+        of_model = ("--model", self.case.model, "--random-weights", 0)
+        latent = ("--latent", self.case.latent, "-o", "picture.npy", "--device", "cuda")
+        per_pass = self.card.plan(self.case, None, "bf16", "1GiB")
+        tried = 0
+        for name, words in {
+            "under a limit": ("--limit", "64MiB", *latent),
+            "in what is free": ("--limit", "auto", *latent),
+            "with host memory": ("--plan", self.card.hosted(self.card.plan(self.case, "64MiB")), *latent),
+            "the smallest plan": ("--plan", per_pass, *latent),
+            "a queue": ("--queue", "queue.json", "-o", "picture-folder"),
+            "an encode": ("encode", "--limit", "64MiB", "--picture", picture, "-o", "picture-latent.npy", "--device", "cuda"),
+        }.items():
+            def run(failure):
+                for left in self.folder.glob("picture*"):
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+                command = [words[0], *of_model, *words[1:]] if words[0] == "encode" else [*of_model, *words]
+                return self.card.run("headroom-decode", *command, settings={"AIR_FAIL": failure} if failure else None)
+
+            calls = run(None).report["calls"]
+            for call, status in ALLOCATING.items():
+                count = calls.get(call, 0)
+                for number in sorted({1, (count + 1) // 2, count} if "Event" in call else range(1, count + 1)):
+                    with self.subTest(name, call=call, number=number):
+                        self.check_refusal(run(f"{call}:{number}{status}"), call, again=name == "in what is free" and call == "cudaMalloc")
+                        tried += 1
+        self.assertGreater(tried, 60)
+
+    def check_refusal(self, ended, call, again):
+        """Requires the exit code, one line and no leak. `again`: the decode may plan again with less memory, and succeed."""
+        self.assertEqual(ended.report["faults"], 1)
+        self.assertEqual(ended.report["wrong_uses"], [])
+        self.assertEqual(ended.report["calls_after_error"], [])
+        self.assertEqual(left_behind(ended.report), {})
+        if again and ended.code == 0:
+            return
+        lines = [line for line in ended.errors.splitlines() if not line.startswith("[W")]
+        self.assertEqual(ended.code, 3 if call in MEMORY else 5, ended.errors)
+        self.assertEqual(len(lines), 1, ended.errors)
+        self.assertTrue(lines[0].startswith("headroom-decode: "), ended.errors)
+        self.assertEqual([left for left in self.folder.glob("picture*") if left.is_file()], [], "no part of a picture")
 
     def test_memory_that_others_have(self):
         case = self.card.case("sd15", (1, 4, 8, 8), (1, 64, 64))
