@@ -102,6 +102,7 @@ class TwoDevices(tiny.Case):
         vaes = [self.enabled(card) for card in CARDS]
         failed = []
 
+        @torch.no_grad()  # a thread has a mode of its own
         def decode(current, card):
             try:
                 torch.cuda.set_device(current)
