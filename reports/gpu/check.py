@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Checks and measures Headroom on a machine with an NVIDIA GPU, in four parts that each end on time.
+"""Checks and measures Headroom on a machine with an NVIDIA GPU, in six parts that each end on time.
 
     python3 reports/gpu/check.py smoke      # 45 s: every kernel, every family, every dtype
-    python3 reports/gpu/check.py python     # 90 s: the wheel, headroom_vae.enable(), offload
-    python3 reports/gpu/check.py measure    # 4 min: seconds, peaks, PSNR, engines, kernels
+    python3 reports/gpu/check.py python     # 2 min: the wheel, headroom_vae.enable() by step, offload
+    python3 reports/gpu/check.py measure    # 5 min: SDXL and Wan 2.1: seconds, peaks, PSNR, engines; bf16, fp32 with TF32 and without
+    python3 reports/gpu/check.py kernels    # 5 min: seconds by kernel, for each case of measure and families
+    python3 reports/gpu/check.py families   # 5 min: Wan 2.1 with 81 frames, FLUX.2, Qwen-Image, beside published times
     python3 reports/gpu/check.py compare    # 4 min: diffusers eager, channels-last and compiled; 4096² and 8192²
 
-Several parts run in turn. Needs the bundle of make_bundle.py, a driver, and a python3 with torch; no network. Each part prints a
-table of at most 60 lines at the end and writes it to gpu-<part>.md in --out. All other output goes to gpu-<part>.log. Exits with 1 if
+Several parts run in turn. Needs the bundle of make_bundle.py, a driver, and a python3 with torch; no network. Each part writes a
+table to gpu-<part>.md in --out and prints at most 60 lines of it at the end. All other output goes to gpu-<part>.log. Exits with 1 if
 a part failed.
 """
 
@@ -34,10 +36,10 @@ from report import Report
 
 import measure  # noqa: E402 - beside reports/bench, which place.py adds to the path
 
-PARTS = {"smoke": 45, "python": 90, "measure": 240, "compare": 240}  # seconds
-MODULES = {"smoke": "smoke", "python": "python_package", "measure": "measure_decodes", "compare": "compare_decodes"}  # imported only by the part
+PARTS = {"smoke": 45, "python": 120, "measure": 300, "kernels": 300, "families": 300, "compare": 240}  # seconds
+MODULES = {"smoke": "smoke", "python": "python_package", "measure": "measure_decodes", "kernels": "kernel_traces", "families": "measure_families",
+           "compare": "compare_decodes"}  # imported only by the part
 MOST_LINES = 60
-OTHER_LINES = 9  # lines of a page outside its table
 GRACE_SECONDS = 3  # after its time, for a part's last rows
 
 
@@ -99,12 +101,17 @@ def table(part: str, rows: list[dict[str, Any]], how: str, seconds: float, commi
     cells = [["", *["" for _ in range(columns)]]] + [
         [row["what"].replace("|", "/"), *(each.replace("|", "/") for each in row["found"]), *[""] * (columns - len(row["found"]))] for row in rows]
     rehearsal = " (a rehearsal without a card)" if where.rehearse else ""
-    lines = measure.markdown_table(cells).splitlines()
-    most = MOST_LINES - OTHER_LINES
-    if len(lines) > most:
-        lines = lines[:most - 1] + [f"… {len(lines) - most + 1} more rows"]
     return (f"# GPU check: {part}{rehearsal}\n\n{date}, Headroom {commit}. {machine_lines()}\n\n{part}: {how}, {seconds:.0f} s of {PARTS[part]}.\n\n"
-            + "\n".join(lines) + f"\n\n    python3 reports/gpu/check.py {part}\n")
+            + "\n".join(measure.markdown_table(cells).splitlines()) + f"\n\n    python3 reports/gpu/check.py {part}\n")
+
+
+def shortened(page: str, file: str) -> str:
+    """At most MOST_LINES lines of a page, without the last rows of a long table."""
+    lines = page.splitlines()
+    if len(lines) <= MOST_LINES:
+        return page
+    of_end = 2  # an empty line and the command
+    return "\n".join([*lines[:MOST_LINES - of_end - 1], f"… {len(lines) - MOST_LINES + 1} more rows in {file}", *lines[-of_end:]]) + "\n"
 
 
 def main() -> int:
@@ -129,8 +136,9 @@ def main() -> int:
         command = [sys.executable, __file__, part, "--alone", "--build", str(args.build), *(["--rehearse", str(args.rehearse)] if args.rehearse else [])]
         rows, how = collect(command, where, PARTS[part], args.out / f"gpu-{part}.log")
         text = table(part, rows, how, time.monotonic() - begun, commit, where)
-        (args.out / f"gpu-{part}.md").write_text(text)
-        print(text, flush=True)
+        page = args.out / f"gpu-{part}.md"
+        page.write_text(text)
+        print(shortened(text, page.name), flush=True)
         failed |= how != "passed"
     return 1 if failed else 0
 

@@ -1,11 +1,12 @@
 """Reference decodes by diffusers on the card, in this process."""
 
+import contextlib
 import gc
 import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import torch
@@ -50,6 +51,15 @@ class Diffusers:
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False  # no TF32 in fp32
         torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34, device=self.device), torch.zeros(32, 32, 3, 3, device=self.device))
         self.wait()
+
+    @contextlib.contextmanager
+    def torch_defaults(self) -> Iterator[None]:
+        """TF32 as PyTorch allows it by default: in convolutions, not in matrix products."""
+        torch.backends.cudnn.allow_tf32 = True
+        try:
+            yield
+        finally:
+            torch.backends.cudnn.allow_tf32 = False
 
     def wait(self) -> None:
         if self.on_card:

@@ -81,7 +81,7 @@ class Planned:
         folder.mkdir(exist_ok=True)
         request = {"name": "again", **asked, "count": repeats + 1, "latent": [str(self.latent)] * (repeats + 1), "output": "{i}.npy"}
         queue = {"schema": "headroom.requests", "version": 1, "planned": True, "model": self.model,
-                 **{key: plan["request"][key] for key in ("dtype", "device") if key in plan["request"]}, "limit_bytes": plan["limit_bytes"],
+                 **{key: plan["request"][key] for key in ("dtype", "device", "tf32") if key in plan["request"]}, "limit_bytes": plan["limit_bytes"],
                  "pool_bytes": plan["predicted"]["peak_bytes"] - plan["reserve_bytes"],
                  "predicted": {"peak_bytes": plan["predicted"]["peak_bytes"], "seconds": plan["predicted"]["seconds"] * (repeats + 1)},
                  "requests": [request], "plans": [plan], "order": [{"request": 0, "repetition": i, "plan": 0} for i in range(repeats + 1)]}
@@ -97,12 +97,12 @@ def ample_limit() -> int:
     return int(card["memory_bytes"] * AMPLE_SHARE) if card else 4 << 30
 
 
-def plan(where: Place, model: str, size: tuple[int, int], limit_bytes: int, dtype: str, work: Path, frames: int = 1) -> Planned:
-    """Raises RuntimeError with the planner's message if no plan fits."""
-    name = f"{Path(model).name}-{size[0]}x{size[1]}"
-    file, latent = work / f"{name}-{dtype}.json", work / f"{name}.latent.npy"
+def plan(where: Place, model: str, size: tuple[int, int], limit_bytes: int, dtype: str, work: Path, frames: int = 1, tf32: str = "") -> Planned:
+    """`tf32` is the value of --tf32, empty for none. Raises RuntimeError with the planner's message if no plan fits."""
+    name = f"{Path(model).name}-{size[0]}x{size[1]}x{frames}"
+    file, latent = work / f"{name}-{dtype}{tf32}.json", work / f"{name}.latent.npy"
     where.run([where.program("headroom-plan"), "--model", model, "--size", f"{size[0]}x{size[1]}", "--frames", str(frames), "--dtype", dtype,
-               "--device", "cuda", "--limit", str(limit_bytes), "-o", str(file)], SECONDS).require("headroom-plan")
+               *([f"--tf32={tf32}"] if tf32 else []), "--device", "cuda", "--limit", str(limit_bytes), "-o", str(file)], SECONDS).require("headroom-plan")
     measure.write_random_latent(model, size, int(SEED), latent, frames=frames)
     told = json.loads(file.read_text())
     return Planned(where, model, file, latent, told["limit_bytes"], told["predicted"]["peak_bytes"], told["predicted"]["seconds"], len(told["passes"]))

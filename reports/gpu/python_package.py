@@ -1,7 +1,10 @@
 """Part `python`: the wheel on this machine. Checks headroom_vae.enable() on a VAE on the card: pixels, peaks, seconds and offloading."""
 
+import cProfile
 import importlib.metadata
+import pstats
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Callable
 
 import headroom_vae
@@ -10,11 +13,13 @@ from accelerate import cpu_offload_with_hook
 from diffusers.hooks import apply_group_offloading
 from diffusers.image_processor import VaeImageProcessor
 
+from cases import Case, measured
 from diffusers_side import Diffusers, psnr_db
 from place import Place
 from report import Report
 
 REPEATS = 5
+STEP_DECODES, STEPS = 10, 8  # decodes under Python's profiler, and the functions to show
 MOST_LOSS_DB = 1.0  # allowed PSNR loss in bf16 against diffusers' own bf16 decode
 CARD = "cuda"
 
@@ -28,13 +33,19 @@ class Scene:
     latent: torch.Tensor
     reference: torch.Tensor
     theirs_db: float
+    model: str
+    rehearse: bool
+
+    @property
+    def repeats(self) -> int:
+        return 1 if self.rehearse else REPEATS
 
     @property
     def latent_on_card(self) -> torch.Tensor:
         return self.latent.cpu().bfloat16().to(CARD)
 
     def vae(self) -> Any:
-        return self.theirs.vae("sdxl", "bf16").to(CARD)
+        return self.theirs.vae(self.model, "bf16").to(CARD)
 
     def decode(self, name: str, vae: Any, latent: torch.Tensor, repeats: int, limit: str = "4GiB") -> None:
         """Reports a row for decodes by an enabled VAE, through its public interface."""
@@ -55,11 +66,31 @@ class Scene:
 
 def on_card(scene: Scene) -> None:
     vae, latent = scene.vae(), scene.latent_on_card
-    for name, given, limit, repeats in (("limit auto", latent, "auto", REPEATS), ("limit 600MiB", latent, "600MiB", REPEATS),
+    for name, given, limit, repeats in (("limit auto", latent, "auto", scene.repeats), ("limit 600MiB", latent, "600MiB", scene.repeats),
                                         ("latent on the CPU", latent.cpu(), "4GiB", 1)):
         scene.report.step(name, lambda: scene.decode(f"enable, {name}", vae, given, repeats, limit), 6)
+    for limit, given in (("auto", latent), ("4GiB", latent), ("4GiB", latent.cpu())):
+        scene.report.step("by step", lambda: by_step(scene, vae, given, limit), 6)
     scene.report.step("the caller's own stream", lambda: on_a_stream(scene, vae, latent), 6)
     scene.report.step("too small a limit", lambda: refused(scene, vae, latent), 6)
+
+
+def by_step(scene: Scene, vae: Any, latent: torch.Tensor, limit: str) -> None:
+    """Where an enabled VAE's decode spends its time: the decode, planning, and the functions that take longest by themselves."""
+    handle = headroom_vae.enable(vae, limit=limit)
+    decode = lambda: vae.decode(latent, return_dict=False)[0]  # noqa: E731
+    whole = 1e3 * scene.theirs.timed(decode, scene.repeats).median  # without the profiler, and after the first decode
+    profile, decodes = cProfile.Profile(), 1 if scene.rehearse else STEP_DECODES
+    profile.enable()
+    for _ in range(decodes):
+        decode()
+    profile.disable()
+    last = handle.last
+    scene.report.row(f"by step, limit {limit}, latent on {latent.device}", f"{whole:.1f} ms, of them decoding {1e3 * last.seconds:.1f}, planning {1e3 * last.planning_seconds:.1f}")
+    own = sorted(pstats.Stats(profile).stats.items(), key=lambda item: -item[1][2])
+    for (file, _, function), (_, calls, seconds, _, _) in own[:STEPS]:
+        scene.report.row(f"  {Path(file).stem}: {function}"[:70], f"{1e3 * seconds / decodes:.2f} ms, {calls / decodes:g} calls")
+    headroom_vae.disable(vae)
 
 
 def on_a_stream(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
@@ -103,7 +134,7 @@ def checks(scene: Scene) -> None:
     """Time of a 512² decode's checks for changed modules and parameter values."""
     vae, latent = scene.vae(), scene.latent_on_card[..., :64, :64]
     handle = headroom_vae.enable(vae, limit="4GiB")
-    decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], REPEATS).median
+    decode = 1e3 * scene.theirs.timed(lambda: vae.decode(latent, return_dict=False)[0], scene.repeats).median
     decoder, parameters = handle.decoder, handle.decoder._unchanged_parameters()
     on_card = decoder._decoder("cuda:0", decoder.model)
     memory = [(tensor.data_ptr(), tensor.nbytes) for tensor in vae.decoder.parameters()]
@@ -132,11 +163,11 @@ def as_picture(scene: Scene) -> None:
 def main(report: Report, where: Place) -> None:
     report.row("package", f"headroom {headroom_vae.__version__}, diffusers {importlib.metadata.version('diffusers')}")
     theirs = Diffusers(where.rehearse)
-    side = 64 if where.rehearse else 1024
-    latent = theirs.latent("sdxl", (side, side), where.work_folder() / "python.npy")
-    reference = theirs.decode(theirs.vae("sdxl"), latent, 0).picture
-    timing = theirs.decode(theirs.vae("sdxl", "bf16"), latent, REPEATS)
-    scene = Scene(report, theirs, latent, reference, psnr_db(timing.picture, reference))
+    case = measured(True)[0] if where.rehearse else Case("sdxl", (1024, 1024))
+    latent = theirs.latent(case.model, case.size, where.work_folder() / "python.npy")
+    reference = theirs.decode(theirs.vae(case.model), latent, 0).picture
+    timing = theirs.decode(theirs.vae(case.model, "bf16"), latent, 1 if where.rehearse else REPEATS)
+    scene = Scene(report, theirs, latent, reference, psnr_db(timing.picture, reference), case.model, where.rehearse)
     report.row("diffusers", timing, timing.peaks, f"{scene.theirs_db:.1f} dB")
     timing.picture = None
     on_card(scene)

@@ -101,12 +101,16 @@ class Parts(unittest.TestCase):
     def test_the_exit_code_says_how_it_went(self) -> None:
         self.assertEqual([self.collect(f"raise SystemExit({code})", 20)[1] for code in (0, 1, 3)], ["passed", "FAILED", "FAILED: exit code 3"])
 
-    def test_a_table_has_at_most_sixty_lines(self) -> None:
+    def test_at_most_sixty_lines_of_a_page_are_printed(self) -> None:
         rows = [{"what": f"row {i} | x", "found": ["1"] * (1 + i % 3), "ok": True} for i in range(200)]
         with mock.patch("check.machine_lines", return_value="One card\nTwo versions"):
-            text = check.table("smoke", rows, "passed", 12.3, "abc", Place(Path("x")))
-        self.assertLessEqual(len(text.splitlines()), check.MOST_LINES)
-        self.assertIn("more rows", text)
+            page = check.table("smoke", rows, "passed", 12.3, "abc", Place(Path("x")))
+        self.assertEqual(page.count("\n| row "), len(rows))
+        text = check.shortened(page, "gpu-smoke.md")
+        self.assertEqual(len(text.splitlines()), check.MOST_LINES)
+        left = len(rows) - text.count("\n| row ")
+        self.assertIn(f"… {left} more rows in gpu-smoke.md\n\n    python3 reports/gpu/check.py smoke\n", text)
+        self.assertEqual(check.shortened("short\n", "gpu-smoke.md"), "short\n")
         self.assertEqual(len({line.count("|") for line in text.splitlines() if line.startswith("|")}), 1)
 
 
