@@ -104,12 +104,12 @@ def on_a_stream(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
 
 
 def refused(scene: Scene, vae: Any, latent: torch.Tensor) -> None:
-    headroom_vae.enable(vae, limit="16MiB")
+    headroom_vae.enable(vae, limit="4MiB")
     try:
         vae.decode(latent)
-        scene.report.row("limit 16MiB", "decoded", ok=False)
+        scene.report.row("limit 4MiB", "decoded", ok=False)
     except headroom_vae.DoesNotFit as misfit:
-        scene.report.row("limit 16MiB", f"DoesNotFit: {str(misfit)[:120]}")
+        scene.report.row("limit 4MiB", f"DoesNotFit: {str(misfit)[:120]}")
     headroom_vae.disable(vae)
 
 
