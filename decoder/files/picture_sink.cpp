@@ -54,6 +54,10 @@ void PictureSink::write_bytes(int64_t item, const Region& region, const uint8_t*
   positions_left_ -= count;
 }
 
+void PictureSink::wrote(int64_t item, const Region& region) {
+  positions_left_ -= checked_positions(item, region);
+}
+
 void PictureSink::put_bytes(int64_t, const Region&, const uint8_t*) {
   throw std::logic_error("PictureSink::write_bytes: the sink takes values, not bytes");
 }

@@ -6,6 +6,7 @@
 
 #include "decoder/base/axes.h"
 #include "decoder/base/pixel_format.h"
+#include "decoder/files/array.h"
 #include "decoder/files/frame_rate.h"
 
 namespace headroom {
@@ -39,6 +40,11 @@ class PictureSink {
   /// Like write(), for pixels that are already bytes (decoder/base/pixel_format.h). Also throws
   /// std::logic_error if the sink's format is not 8 bits.
   void write_bytes(int64_t item, const Region& region, const uint8_t* pixels);
+  /// The picture's memory on the GPU of the decode, N×C×T×H×W. The device writes there itself and reports
+  /// each region by wrote(). Null: the device calls write().
+  virtual const DeviceArray* on_device() const { return nullptr; }
+  /// Notes that the device has queued the writes of a region. Throws like write().
+  void wrote(int64_t item, const Region& region);
   /// Completes the output under its name. Throws DeviceError, or std::logic_error if positions are missing.
   void finish();
 

@@ -5,6 +5,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/gpu/calls/plain_view.h"
+#include "decoder/gpu/transfers/device_arrays.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/pixels.h"
 #include "decoder/schedule/gpu_layout.h"
@@ -75,6 +76,14 @@ DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
 }
 
 void GpuDevice::load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) {
+  if (latent.device != nullptr) {
+    for (int64_t item = 0; item < items; ++item) {
+      output_.run_checked(
+          gpu::LoadPlanes{planes_of(*latent.device, first_item + item), steps_.view_of(view, item), nullptr},
+          [this, given = *latent.device] { require_finite_latent(values_of(given, copies_)); });
+    }
+    return;
+  }
   const int64_t count = positions(extent_of(view.region)), values = count * view.channels;
   std::vector<float> pixels(static_cast<size_t>(values));
   for (int64_t item = 0; item < items; ++item) {
@@ -115,6 +124,13 @@ void GpuDevice::bring_weights(size_t number) {
   const std::vector<OpId> operations = operations_of(pass);
   auto memory = steps_.memory.allocate(pass_weights_bytes(steps_.graph, pass, ConvolutionAlgorithm::direct,
                                                           WeightResidency::per_pass, steps_.sizes.storage()));
+  if (weights_.card != nullptr) {
+    weights_.card->pack(operations, static_cast<std::byte*>(memory.get()), [this](const gpu::Pack& call) {
+      output_.run_checked(call, [this] { weights_.card->require_finite(copies_); });
+    });
+    of_pass_.emplace(steps_.graph, operations, steps_.sizes.dtype, std::move(memory));
+    return;
+  }
   if (weights_.pinned == nullptr) {
     of_pass_.emplace(steps_.graph, operations, steps_.sizes.dtype, std::move(memory),
                      GpuWeights::Loading{weights_.values, staging_});
@@ -124,7 +140,7 @@ void GpuDevice::bring_weights(size_t number) {
       next_weights_ ? *next_weights_ : copy_weights(number, static_cast<std::byte*>(memory.get()));
   next_weights_.reset();
   steps_.gpu.wait(gpu::Stream::compute, there);
-  of_pass_.emplace(steps_.graph, operations, std::move(memory), *weights_.pinned);
+  of_pass_.emplace(steps_.graph, operations, steps_.sizes.dtype, std::move(memory));
 }
 
 void GpuDevice::bring_next_weights() {

@@ -7,6 +7,7 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/gpu_steps.h"
 #include "decoder/gpu/memory/gpu_memory.h"
+#include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/gpu/transfers/gpu_output.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/gpu/transfers/staged_copies.h"
@@ -25,6 +26,7 @@ struct WeightSource {
   /// By pass, how early weights can be copied from pinned memory. Null: each pass copies its weights when it
   /// begins.
   const std::vector<WeightsAhead>* ahead = nullptr;
+  const CardWeights* card = nullptr;  ///< for passes that pack their weights on the GPU
 };
 
 /// A Device that queues steps as calls on a GPU's compute stream, item by item. Steps wait for the GPU only

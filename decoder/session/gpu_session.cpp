@@ -47,14 +47,17 @@ std::vector<DryRun> dry_runs_of(const Model& model, const std::vector<Plan>& pla
   return runs;
 }
 
-template <typename F>
-int64_t largest(const std::vector<DryRun>& runs, const F& bytes) {
-  int64_t most = 0;
-  for (const DryRun& run : runs) most = std::max(most, bytes(run));
-  return most;
-}
-
 }  // namespace
+
+PreparedPlans prepare(const Model& model, const std::vector<Plan>& plans, const ReservationSizes& sizes) {
+  PreparedPlans prepared{dry_runs_of(model, plans, sizes)};
+  for (const DryRun& run : prepared.dry_runs) {
+    prepared.bytes = std::max(prepared.bytes, run.bytes());
+    prepared.host_bytes = std::max(prepared.host_bytes, run.host.bytes);
+  }
+  prepared.bytes = sizes.taken_bytes(prepared.bytes);
+  return prepared;
+}
 
 class GpuSession::PlanRun final : public Session::Run {
  public:
@@ -74,6 +77,7 @@ class GpuSession::PlanRun final : public Session::Run {
     if (pinned_ != nullptr) ahead_ = weights_ahead(dry_run);
     session.gpu_.prefer_engines(plan.engines);
     wait();
+    session.check_packed();
     session.gpu_.restart_scopes();
     start_ = std::chrono::steady_clock::now();
   }
@@ -82,7 +86,8 @@ class GpuSession::PlanRun final : public Session::Run {
     const bool full = micro_batch.micro_batch == plan_.micro_batch;
     memory_->go_to(full ? dry_run_.first_micro_batch : dry_run_.last_micro_batch);
     const WeightSource weights{session_.source_, session_.weights_ ? &*session_.weights_ : nullptr, pinned_,
-                               full && pinned_ != nullptr ? &ahead_ : nullptr};
+                               full && pinned_ != nullptr ? &ahead_ : nullptr,
+                               session_.card_weights(plan_.request.dtype)};
     return std::make_unique<GpuDevice>(session_.model_.graph, micro_batch, *memory_, weights,
                                        session_.staging_);
   }
@@ -124,25 +129,29 @@ class GpuSession::PlanRun final : public Session::Run {
 GpuSession::GpuSession(const SessionRequest& request, gpu::Gpu& gpu)
     : Session(request.model, request.plans),
       gpu_(gpu),
-      source_(host_weights(request.model.graph, request.weights)),
+      card_(request.card),
+      from_card_(card_ != nullptr ? card_->source(copies_) : ParameterSource{}),
+      source_(host_weights(request.model.graph, card_ != nullptr ? from_card_ : request.weights)),
       kept_packed_(request.packed),
       loading_(request.loading),
+      measures_outside_(request.measures_outside),
       resident_before_(resident_bytes()),
-      free_before_(gpu.free_bytes()),
-      dry_runs_(dry_runs_of(request.model, request.plans, gpu.reservation_sizes())),
-      bytes_(gpu.reservation_sizes().taken_bytes(
-          largest(dry_runs_, [](const DryRun& run) { return run.bytes(); }))),
-      host_bytes_(largest(dry_runs_, [](const DryRun& run) { return run.host.bytes; })),
+      free_before_(measures_outside_ ? gpu.free_bytes() : 0),
+      prepared_(request.prepared ? request.prepared
+                                 : std::make_shared<const PreparedPlans>(
+                                       prepare(request.model, request.plans, gpu.reservation_sizes()))),
+      bytes_(prepared_->bytes),
       reservation_(gpu, bytes_),
       staging_(gpu),
-      host_(gpu, host_bytes_) {}
+      copies_(staging_),
+      host_(gpu, prepared_->host_bytes) {}
 
 /// Resident weights lie at the start of the reservation, for all plans that use them. Weights of single
 /// passes wait in host memory.
 void GpuSession::load_weights(const Plan& plan) {
   if (plan.weights == WeightResidency::per_pass) {
     weights_.reset();
-    if (weights_of_passes(plan) != nullptr) return;
+    if (card_weights(plan.request.dtype) != nullptr || weights_of_passes(plan) != nullptr) return;
     if (!source_held_) source_ = held(model_.graph, source_, loading_);
     source_held_ = true;
     return;
@@ -157,6 +166,17 @@ void GpuSession::load_weights(const Plan& plan) {
 void GpuSession::load_resident_weights(Dtype dtype) {
   const std::shared_ptr<void> memory(reservation_.base(), [](void*) {});
   const std::vector<OpId> operations = all_operations(model_.graph);
+  if (const CardWeights* card = card_weights(dtype)) {
+    uint32_t* const not_finite = staging_.output().flag(0);
+    *not_finite = 0;
+    card->pack(operations, reservation_.base(), [&](gpu::Pack call) {
+      call.not_finite = not_finite;
+      gpu_.run(call);
+    });
+    packed_flag_ = not_finite;
+    weights_.emplace(model_.graph, operations, dtype, memory);
+    return;
+  }
   const PinnedWeights* packed = kept_packed_ != nullptr ? pinned_weights(dtype) : nullptr;
   if (packed == nullptr) {
     weights_.emplace(model_.graph, operations, dtype, memory,
@@ -165,29 +185,47 @@ void GpuSession::load_resident_weights(Dtype dtype) {
   }
   for (const PinnedWeights::Copy& copy : packed->copies(operations, reservation_.base()))
     gpu_.copy(gpu::Stream::compute, copy.to, copy.from, copy.bytes);
-  weights_.emplace(model_.graph, operations, memory, *packed);
+  weights_.emplace(model_.graph, operations, dtype, memory);
+}
+
+void GpuSession::check_packed() {
+  const volatile uint32_t* const not_finite = std::exchange(packed_flag_, nullptr);
+  if (not_finite != nullptr && *not_finite != 0) card_weights_->require_finite(copies_);
+}
+
+const CardWeights* GpuSession::card_weights(Dtype dtype) {
+  if (card_ == nullptr) return nullptr;
+  if (!card_weights_ || card_weights_->dtype() != dtype) {
+    const bool folds = !folded_operations(model_.graph).empty();
+    card_weights_.emplace(gpu_, model_.graph, dtype, *card_, folds ? pinned_weights(dtype) : nullptr);
+  }
+  return &*card_weights_;
 }
 
 const PinnedWeights* GpuSession::weights_of_passes(const Plan& plan) {
+  if (card_ != nullptr) return nullptr;
   return plan.host_weights_bytes == 0 ? nullptr : pinned_weights(plan.request.dtype);
 }
 
 const PinnedWeights* GpuSession::pinned_weights(Dtype dtype) {
   PinnedByDtype& packed = kept_packed_ != nullptr ? *kept_packed_ : own_packed_;
   if (const auto known = packed.find(dtype); known != packed.end()) return &known->second;
+  const std::vector<OpId> operations =
+      card_ != nullptr ? folded_operations(model_.graph) : all_operations(model_.graph);
   try {
-    return &packed.try_emplace(dtype, gpu_, model_.graph, dtype, source_, loading_).first->second;
+    return &packed.try_emplace(dtype, gpu_, model_.graph, operations, dtype, source_, loading_).first->second;
   } catch (const LimitExceeded&) {
+    if (card_ != nullptr) throw;
     return nullptr;
   }
 }
 
 std::unique_ptr<Session::Run> GpuSession::begin(size_t number, EventSink* events) {
-  return std::make_unique<PlanRun>(*this, plans_[number], dry_runs_[number], events);
+  return std::make_unique<PlanRun>(*this, plans_[number], prepared_->dry_runs[number], events);
 }
 
 int64_t GpuSession::outside_growth_bytes() const {
-  return free_before_ - gpu_.free_bytes() - bytes_;
+  return measures_outside_ ? free_before_ - gpu_.free_bytes() - bytes_ : 0;
 }
 
 int64_t GpuSession::most_outside_bytes(int64_t) const {

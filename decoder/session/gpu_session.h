@@ -7,21 +7,32 @@
 
 #include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/gpu/transfers/host_memory.h"
 #include "decoder/gpu/transfers/pinned_staging.h"
 #include "decoder/gpu/transfers/pinned_weights.h"
+#include "decoder/gpu/transfers/staged_copies.h"
 #include "decoder/session/session.h"
 
 namespace headroom {
+
+/// Dry runs of plans, and the memory that they need together. Serves any number of sessions.
+struct PreparedPlans {
+  std::vector<DryRun> dry_runs;  ///< by plan
+  int64_t bytes = 0;             ///< of the reservation
+  int64_t host_bytes = 0;
+};
+/// Throws LimitExceeded if a plan needs more than its limit, and InputError if the plans make too many
+/// allocations.
+PreparedPlans prepare(const Model& model, const std::vector<Plan>& plans, const ReservationSizes& sizes);
 
 /// Decodes on a GPU in one reservation, with pinned host memory beside it. Dry runs give each plan's need,
 /// and the largest need sets the size. After the start the session allocates no GPU memory.
 class GpuSession final : public Session {
  public:
-  /// Throws LimitExceeded if a plan needs more than its limit, before anything is allocated. Throws
-  /// OutOfGpuMemory if the GPU has too little memory, and DoesNotFit if the host has too little. Throws
-  /// InputError if the plans make too many allocations.
+  /// Throws what prepare() throws, before anything is allocated. Throws OutOfGpuMemory if the GPU has too
+  /// little memory, and DoesNotFit if the host has too little.
   GpuSession(const SessionRequest& request, gpu::Gpu& gpu);
 
   int64_t held_bytes() const override { return bytes_; }
@@ -39,19 +50,30 @@ class GpuSession final : public Session {
   const PinnedWeights* pinned_weights(Dtype dtype);
   /// Packed weights for passes that load their own. Null if the plan has no host memory for them.
   const PinnedWeights* weights_of_passes(const Plan& plan);
+  /// The parameters in the GPU's memory. Null: they come from the host.
+  const CardWeights* card_weights(Dtype dtype);
+  /// Throws InputError if the resident weights that the GPU packed have a value that is not finite. They must
+  /// be packed.
+  void check_packed();
 
   gpu::Gpu& gpu_;
+  const CardParameters* const card_;
+  const ParameterSource from_card_;
   HostWeights source_;
   bool source_held_ = false;
   PinnedByDtype own_packed_;
   PinnedByDtype* const kept_packed_;  ///< the caller's; null: packed weights end with the session
   const std::function<void(double)> loading_;
+  const bool measures_outside_;
   const int64_t resident_before_, free_before_;
-  const std::vector<DryRun> dry_runs_;  ///< by plan
-  const int64_t bytes_, host_bytes_;
+  const std::shared_ptr<const PreparedPlans> prepared_;
+  const int64_t bytes_;
   const GpuReservation reservation_;
   PinnedStaging staging_;
+  StagedCopies copies_;
   const HostMemory host_;
+  std::optional<CardWeights> card_weights_;
+  const uint32_t* packed_flag_ = nullptr;  ///< of the packing that check_packed() has not checked yet
   std::optional<GpuWeights> weights_;
   Dtype weights_dtype_ = Dtype::fp32;
 };

@@ -9,6 +9,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/transfers/card_parameters.h"
 #include "decoder/gpu/transfers/pinned_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/block_transfers.h"
@@ -80,6 +81,9 @@ class Session {
 /// Throws InputError if the latent does not have the plan's shape.
 void check_latent(const Model& model, const Plan& plan, const ArrayView& latent);
 
+/// What a GPU's session works out before it takes memory (decoder/session/gpu_session.h).
+struct PreparedPlans;
+
 /// Model, plans and memory limits of a session.
 struct SessionRequest {
   const Model& model;
@@ -93,6 +97,14 @@ struct SessionRequest {
   std::function<void(double)> loading{};
   /// GPU only: keeps packed weights for later sessions. Null: packed weights end with the session.
   PinnedByDtype* packed = nullptr;
+  /// GPU only: the parameters in its memory, used in place of `weights`. `packed` then keeps only what the
+  /// host folds.
+  const CardParameters* card = nullptr;
+  /// GPU only: the plans' dry runs, from prepare(). Null: the session makes them.
+  std::shared_ptr<const PreparedPlans> prepared{};
+  /// GPU only: measures memory that grows outside the reservation. Other work of the same process makes that
+  /// meaningless, and it asks the driver twice.
+  bool measures_outside = true;
 };
 
 /// Opens a session on `gpu`, or on the CPU if `gpu` is null. Throws InputError if a plan is for another

@@ -24,6 +24,18 @@ void sum_phases(const float* taps, float* phases) {
   }
 }
 
+bool has_stored_taps(const Graph& graph, const Op& op) {
+  const ConvolutionTraits& traits = op.convolution;
+  const KernelShape shape = kernel_shape(graph, op);
+  if (traits.shortcut || !traits.batch_norm.empty() || !traits.mix_factor.empty()) return false;
+  if (traits.scale != 1 || traits.shift != 0) return false;
+  if (traits.stored_order != StoredOrder::channel_row_column) return false;
+  if (shape.upsamples && !traits.stacked.empty()) return false;
+  const bool sums_frames =
+      traits.before_first == BeforeFirst::first_frame && traits.stored_frames > shape.frames;
+  return !sums_frames;
+}
+
 FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const ParameterSource& source)
     : op_(op),
       source_(source),

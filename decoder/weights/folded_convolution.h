@@ -17,6 +17,10 @@ namespace headroom {
 /// one, and the columns likewise. Summed in double, rounded once.
 void sum_phases(const float* taps, float* phases);
 
+/// True if the taps of a convolution are the stored ones, or the phases of these, and its bias is the stored
+/// one. A GPU packs such a convolution itself (decoder/gpu/transfers/card_weights.h).
+bool has_stored_taps(const Graph& graph, const Op& op);
+
 /// Final fp32 parameters of one convolution. The model's other parameters are folded into kernel and bias:
 /// - the kernels of two modules in a row are multiplied (MultipliedKernels);
 /// - a batch norm, and the mix factor of a residual sum, scale the taps and the bias of each output;

@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,9 +11,12 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/whole_file.h"
@@ -21,6 +25,7 @@
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/files/stored_dtype.h"
+#include "decoder/interpreter/pixels.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
@@ -28,6 +33,7 @@
 #include "decoder/trace/trace_file.h"
 #include "planner/python/bindings.h"
 #include "planner/python/cpu_decoder.h"
+#include "planner/python/device_sink.h"
 #include "planner/python/gpu_decoder.h"
 #include "planner/python/python_memory.h"
 #include "planner/python/tensor_sink.h"
@@ -146,18 +152,13 @@ Dtype float_dtype(const Tensor& tensor, const char* name) {
 /// The tensor's own memory if it is fp32, otherwise `widened`.
 ArrayView view_of(const Stored& latent, std::vector<float>& widened) {
   const Dtype dtype = float_dtype(latent, "latent");
-  const auto count = static_cast<int64_t>(latent.size());
   const auto* values = static_cast<const float*>(latent.data());
   if (dtype != Dtype::fp32) {
     widened.resize(latent.size());
-    kernels::widen(dtype, latent.data(), widened.data(), count);
+    kernels::widen(dtype, latent.data(), widened.data(), static_cast<int64_t>(latent.size()));
     values = widened.data();
   }
-  const int64_t bad = first_non_finite(values, count);
-  if (bad >= 0) {
-    throw InputError("latent: element " + std::to_string(bad) + " is not finite (" +
-                     std::to_string(values[bad]) + ")");
-  }
+  require_finite_latent({values, latent.size()});
   return {shape_of(latent), values};
 }
 
@@ -177,29 +178,112 @@ struct DecodeOptions {
   std::string trace_file;
 };
 
-std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
-                   const std::optional<nb::dict>& tensors, const nb::object& given_latent,
-                   const nb::object& given_out, const nb::kwargs& given) {
-  const DecodeOptions options(given);
-  const auto latent = array_of<Stored>(given_latent, "latent");
-  const auto out = array_of<Picture>(given_out, "out");
-  const PictureShape shape = picture_shape(planned.model->graph, planned.plan.request);
-  if (static_cast<int64_t>(out.size()) != elements_of(shape))
-    throw InputError("out: expected as many elements as the picture has, found " +
-                     std::to_string(out.size()));
+/// A tensor on the GPU of the decodes, as (address, dtype, shape, strides).
+using OnDevice = std::tuple<uintptr_t, std::string, std::vector<int64_t>, std::vector<int64_t>>;
+
+DeviceArray device_array(const nb::handle& tensor) {
+  auto [address, dtype, shape, strides] = nb::cast<OnDevice>(tensor);
+  return {reinterpret_cast<std::byte*>(address),  // NOLINT: an address of Python's
+          parse_dtype(dtype), std::move(shape), std::move(strides)};
+}
+
+bool is_on_device(const nb::handle& tensor) {
+  return nb::isinstance<nb::tuple>(tensor);
+}
+
+/// The decode's input, on the host or on the GPU.
+class Input {
+ public:
+  explicit Input(const nb::object& latent) {
+    if (is_on_device(latent)) {
+      array_ = device_array(latent);
+      view_.emplace(array_);
+    } else {
+      held_ = array_of<Stored>(latent, "latent");
+      view_ = view_of(held_, widened_);
+    }
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+  const ArrayView& view() const { return *view_; }
+
+ private:
+  Stored held_;
+  std::vector<float> widened_;
+  DeviceArray array_;
+  std::optional<ArrayView> view_;
+};
+
+/// Where the picture goes. `out` is a tensor on the host or on the GPU, or a function that returns one.
+class Output {
+ public:
+  Output(const PictureShape& shape, nb::object out) : shape_(shape), out_(std::move(out)) {}
+
+  /// Calls the function. Takes the GIL.
+  PictureSink& sink() {
+    const nb::gil_scoped_acquire gil;
+    if (PyCallable_Check(out_.ptr()) != 0) out_ = out_();
+    if (is_on_device(out_)) {
+      DeviceArray array = device_array(out_);
+      require_elements(
+          std::accumulate(array.shape.begin(), array.shape.end(), int64_t{1}, std::multiplies<>{}));
+      return sink_.emplace<DeviceSink>(shape_, std::move(array));
+    }
+    held_ = array_of<Picture>(out_, "out");
+    require_elements(static_cast<int64_t>(held_.size()));
+    return sink_.emplace<TensorSink>(shape_, float_dtype(held_, "out"),
+                                     static_cast<std::byte*>(held_.data()));
+  }
+
+ private:
+  void require_elements(int64_t found) const {
+    if (found != elements_of(shape_)) {
+      throw InputError("out: expected as many elements as the picture has, found " + std::to_string(found));
+    }
+  }
+
+  const PictureShape shape_;
+  nb::object out_;
+  Picture held_;
+  std::variant<std::monostate, TensorSink, DeviceSink> sink_;
+};
+
+/// The parameters, if any, where they are: on the host or on the GPU.
+struct Weights {
+  Weights(const std::optional<nb::dict>& tensors, const std::string& origin) {
+    if (!tensors) return;
+    if (tensors->size() == 0 || !is_on_device((*tensors->begin()).second)) {
+      held.emplace(*tensors, origin);
+      return;
+    }
+    std::unordered_map<std::string, DeviceArray> arrays;
+    for (const auto& [key, value] : *tensors) arrays.emplace(nb::cast<std::string>(key), device_array(value));
+    card.emplace(origin, std::move(arrays));
+  }
   std::optional<HeldTensors> held;
-  if (tensors) held.emplace(*tensors, planned.plan.request.model);
-  TensorSink sink(shape, float_dtype(out, "out"), static_cast<std::byte*>(out.data()));
-  std::vector<float> widened;
-  const ArrayView values = view_of(latent, widened);
+  std::optional<CardParameters> card;
+};
+
+std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
+                   const std::optional<nb::dict>& tensors, const nb::object& latent, const nb::object& out,
+                   const nb::kwargs& given) {
+  const DecodeOptions options(given);
+  Output output(picture_shape(planned.model->graph, planned.plan.request), out);
+  const Weights weights(tensors, planned.plan.request.model);
+  const Input input(latent);
   PythonProgress told(options.progress);
   const nb::gil_scoped_release no_gil;
   std::optional<TraceRecorder> recorder;
   if (!options.trace_file.empty()) recorder.emplace();
   ProgressEvents events(told, recorder ? &*recorder : nullptr);
-  const RunStats stats =
-      self.decode({planned.plan, held ? &held->weights() : nullptr, values, sink, options.threads, &events,
-                   [&](double share) { events.loading(share); }});
+  const RunStats stats = self.decode({.plan = planned.plan,
+                                      .weights = weights.held ? &weights.held->weights() : nullptr,
+                                      .card = weights.card ? &*weights.card : nullptr,
+                                      .latent = input.view(),
+                                      .sink = [&]() -> PictureSink& { return output.sink(); },
+                                      .threads = options.threads,
+                                      .events = &events,
+                                      .loading = [&](double share) { events.loading(share); }});
   if (recorder) {
     write_trace(options.trace_file, described(recorder->finish(), planned.plan, stats), planned.plan,
                 planned.model->graph);
@@ -227,8 +311,10 @@ void bind_decoder(nb::module_& module) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<InProcessDecoder>(module, "Decoder", "Decodes of one model in this process.")
       .def("decode", &decode, "plan"_a, "tensors"_a.none(), "latent"_a, "out"_a, "options"_a,
-           "Decodes `latent` into `out`. `tensors` are the model's parameters by name, or empty to "
-           "reuse the packed ones of the previous decode. Keywords: threads=0 "
+           "Decodes `latent` into `out`, a tensor or a function that returns one when the decode's memory is "
+           "reserved. `tensors` are the model's parameters by name, or None to reuse the packed ones of the "
+           "previous decode. Tensors are in the CPU's memory, or on the decoder's GPU as (address, dtype, "
+           "shape, strides). Keywords: threads=0 "
            "(OMP_NUM_THREADS, or one for each processor), progress=None (called with the finished "
            "share), trace_file=''. Returns the run's figures as JSON.")
       .def(
@@ -243,6 +329,8 @@ void bind_decoder(nb::module_& module) {
           },
           "stretches"_a,
           "A checksum of each stretch of memory, (address, bytes), of the device that decodes run on.")
+      .def("keeps_folded", &InProcessDecoder::keeps_folded,
+           "True if weights that the host folded stay between decodes of tensors on the GPU.")
       .def("drop_weights", &InProcessDecoder::drop_weights, Release())
       .def("held_bytes", &InProcessDecoder::held_bytes, Release());
   module.def(

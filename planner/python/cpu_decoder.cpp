@@ -52,8 +52,9 @@ RunStats CpuDecoder::decode(const Call& call) {
   session_->limit_to(call.plan.limit_bytes - call.plan.reserve_bytes,
                      call.plan.predicted_peak_bytes - call.plan.reserve_bytes);
   const int64_t before = resident_bytes();
-  RunStats stats = session_->decode(0, call.latent, call.sink, call.events);
-  call.sink.finish();
+  PictureSink& sink = call.sink();
+  RunStats stats = session_->decode(0, call.latent, sink, call.events);
+  sink.finish();
   // Other threads of the process allocate and free memory too, so only the pool's peak is held to the limit.
   stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   stats.rss_growth_bytes = std::max<int64_t>(0, peak_resident_bytes() - before);

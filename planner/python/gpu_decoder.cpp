@@ -1,5 +1,6 @@
 #include "planner/python/gpu_decoder.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -14,22 +15,51 @@ namespace headroom::python {
 
 GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module, int device,
                        std::unique_ptr<gpu::DeviceMemory> memory)
-    : model_(std::move(model)), gpu_(gpu::open_gpu_in(module, device, std::move(memory))) {}
+    : model_(std::move(model)),
+      folds_(!folded_operations(model_->graph).empty()),
+      gpu_(gpu::open_gpu_in(module, device, std::move(memory))) {}
 
 RunStats GpuDecoder::decode(const Call& call) {
-  require_valid(call.plan, *model_, "headroom.plan");
   const std::lock_guard lock(mutex_);
+  const Prepared& planned = prepared(call.plan);
   const ParameterSource source = [&](const Parameter& parameter, const Interval& elements, float* out) {
     if (call.weights == nullptr) throw std::logic_error("a decode without weights");
     call.weights->read(parameter, elements, out);
   };
-  const std::vector<Plan> plans{call.plan};
-  const std::unique_ptr<Session> session =
-      open_session({*model_, source, plans, call.plan.limit_bytes, 0, call.loading, &packed_}, gpu_.get());
-  RunStats stats = session->decode(0, call.latent, call.sink, call.events);
-  call.sink.finish();
+  const bool on_card = call.card != nullptr;
+  (on_card ? packed_ : folded_).clear();
+  const std::unique_ptr<Session> session = open_session({.model = *model_,
+                                                         .weights = source,
+                                                         .plans = planned.plans,
+                                                         .limit_bytes = call.plan.limit_bytes,
+                                                         .loading = call.loading,
+                                                         .packed = on_card ? &folded_ : &packed_,
+                                                         .card = call.card,
+                                                         .prepared = planned.dry,
+                                                         .measures_outside = false},
+                                                        gpu_.get());
+  PictureSink& sink = call.sink();
+  // Arrays that the caller lent since the reservation may be in use by work that it has queued.
+  gpu_->wait_for_lender();
+  RunStats stats = session->decode(0, call.latent, sink, call.events);
+  sink.finish();
   stats.peak_bytes = stats.pool_peak_bytes + picture_bytes(model_->graph, call.plan.request);
   return stats;
+}
+
+const GpuDecoder::Prepared& GpuDecoder::prepared(const Plan& plan) {
+  const auto known = std::find_if(prepared_.begin(), prepared_.end(),
+                                  [&](const Prepared& each) { return each.plans[0] == plan; });
+  if (known != prepared_.end()) {
+    prepared_.splice(prepared_.begin(), prepared_, known);
+    return prepared_.front();
+  }
+  require_valid(plan, *model_, "headroom.plan");
+  Prepared made{{plan}, nullptr};
+  made.dry = std::make_shared<const PreparedPlans>(prepare(*model_, made.plans, gpu_->reservation_sizes()));
+  prepared_.push_front(std::move(made));
+  if (prepared_.size() > kMostPrepared) prepared_.pop_back();
+  return prepared_.front();
 }
 
 bool GpuDecoder::has_weights(const Plan& plan) {
@@ -40,6 +70,7 @@ bool GpuDecoder::has_weights(const Plan& plan) {
 void GpuDecoder::drop_weights() {
   const std::lock_guard lock(mutex_);
   packed_.clear();
+  folded_.clear();
 }
 
 std::vector<uint64_t> GpuDecoder::checksums(const std::vector<std::span<const std::byte>>& stretches) {
@@ -83,7 +114,9 @@ std::vector<uint64_t> GpuDecoder::checksums(const std::vector<std::span<const st
 int64_t GpuDecoder::held_bytes() {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
-  for (const auto& [dtype, weights] : packed_) bytes += weights.bytes();
+  for (const PinnedByDtype* held : {&packed_, &folded_}) {
+    for (const auto& [dtype, weights] : *held) bytes += weights.bytes();
+  }
   return bytes;
 }
 

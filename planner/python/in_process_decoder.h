@@ -8,6 +8,7 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
+#include "decoder/gpu/transfers/card_parameters.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/memory_weights.h"
@@ -22,10 +23,13 @@ class InProcessDecoder {
 
   struct Call {
     const Plan& plan;
-    /// Null if the packed weights of the previous decode are still valid.
+    /// Null if the packed weights of the previous decode are still valid, or if `card` has the weights.
     const MemoryWeights* weights = nullptr;
+    /// GPU only: the weights in its memory, for every decode.
+    const CardParameters* card = nullptr;
     const ArrayView& latent;
-    PictureSink& sink;
+    /// Makes the sink. Called once, when the decode's memory is reserved.
+    std::function<PictureSink&()> sink;
     int threads = 0;  ///< 0 leaves the default
     EventSink* events = nullptr;
     std::function<void(double)> loading{};  ///< called with the loaded share of the weights
@@ -36,6 +40,9 @@ class InProcessDecoder {
 
   /// True if the decoder has packed weights that this plan can use. Such a decode needs no other weights.
   virtual bool has_weights(const Plan&) { return false; }
+  /// True if weights that the host folded stay between decodes whose weights are on the GPU. They are valid
+  /// until drop_weights().
+  virtual bool keeps_folded() { return false; }
   virtual void drop_weights() {}
   /// Checksum of each block of memory on the device that decodes run on. Waits for work that the process has
   /// queued there.

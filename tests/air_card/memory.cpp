@@ -122,13 +122,24 @@ bool leaves_out_copies() {
   return leaves_out;
 }
 
+void note_copy(Memory from, Memory to, int64_t bytes) {
+  count("copies");
+  count("copied_bytes", bytes);
+  if (from == Memory::device && to != Memory::device) {
+    count("copies_to_host");
+    count("bytes_to_host", bytes);
+  } else if (from != Memory::device && to == Memory::device) {
+    count("copies_from_host");
+    count("bytes_from_host", bytes);
+  }
+}
+
 /// Copies in CUDA's order. Pageable host memory is read or written before the call returns.
 cudaError_t copy(const char* name, void* to, const void* from, size_t bytes, const void* stream) {
   if (bytes == 0) return cudaSuccess;
   const auto length = static_cast<int64_t>(bytes);
   if (!check_range(name, to, length) || !check_range(name, from, length)) return cudaErrorInvalidValue;
-  count("copies");
-  count("copied_bytes", length);
+  note_copy(memory_of(from), memory_of(to), length);
   if (leaves_out_copies()) return cudaSuccess;
   if (memory_of(to) == Memory::pageable) {
     drain(stream);

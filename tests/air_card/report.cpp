@@ -15,10 +15,11 @@ constexpr size_t kMostLines = 100;
 
 struct Report {
   std::map<std::string, int64_t> counters{
-      {"launches", 0},     {"contexts", 0},     {"convolutions", 0}, {"products", 0},
-      {"copies", 0},       {"copied_bytes", 0}, {"faults", 0},       {"live_bytes", 0},
-      {"pinned_bytes", 0}, {"streams", 0},      {"events", 0},       {"descriptors", 0},
-      {"handles", 0},      {"mutations", 0},    {"delayed", 0},      {"forced", 0}};
+      {"launches", 0},         {"contexts", 0},        {"convolutions", 0},   {"products", 0},
+      {"copies", 0},           {"copied_bytes", 0},    {"copies_to_host", 0}, {"bytes_to_host", 0},
+      {"copies_from_host", 0}, {"bytes_from_host", 0}, {"faults", 0},         {"live_bytes", 0},
+      {"pinned_bytes", 0},     {"streams", 0},         {"events", 0},         {"descriptors", 0},
+      {"handles", 0},          {"mutations", 0},       {"delayed", 0},        {"forced", 0}};
   std::map<std::string, int64_t> kernels;
   std::vector<std::string> waits;
   std::vector<std::string> wrong_uses;

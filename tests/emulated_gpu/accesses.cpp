@@ -185,6 +185,41 @@ class Accesses {
     memory(c.pixels, values * bytes_per_value(c.format), true);
     memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
   }
+  /// The rows of a box; a row's values need not be adjacent.
+  void planes(const Planes& all, int32_t channels, const Box& box, bool writes) {
+    const int64_t element = bytes_per_element(all.dtype),
+                  row = ((length(box.x) - 1) * all.column + 1) * element;
+    for (int32_t c = 0; c < channels; ++c) {
+      for (int32_t t = box.t.begin; t < box.t.end; ++t) {
+        for (int32_t y = box.y.begin; y < box.y.end; ++y) {
+          const int64_t at = c * all.channel + t * all.frame + y * all.row + box.x.begin * all.column;
+          memory(all.first + at * element, row, writes);
+        }
+      }
+    }
+  }
+  void operator()(const EmitPlanes& c) {
+    reads(c.source, c.region);
+    planes(c.target, c.source.channels, c.region, true);
+    memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
+  }
+  void operator()(const LoadPlanes& c) {
+    planes(c.source, c.target.channels, c.target.region, false);
+    writes(c.target, c.target.region);
+    memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
+  }
+  void operator()(const Pack& c) {
+    for (int32_t i = 0; i < c.lists; ++i) {
+      const Pack::List& one = c.list[i];
+      memory(one.to, one.values() * bytes_per_element(one.to_dtype), true);
+      if (one.from == nullptr) continue;
+      const int64_t last = (one.outputs - 1) * one.output + (one.frames - 1) * one.frame +
+                           (one.rows - 1) * one.row + (one.columns - 1) * one.column +
+                           (one.inputs - 1) * one.input;
+      memory(one.from, (last + 1) * bytes_per_element(one.from_dtype), false);
+    }
+    memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);
+  }
   void operator()(const CheckFinite& c) {
     memory(c.values, c.count * int64_t{sizeof(*c.values)}, false);
     memory(c.not_finite, int64_t{sizeof(*c.not_finite)}, true);

@@ -18,7 +18,8 @@ constexpr const char* kCalls[] = {
     "Gather",      "Copy",       "Add",    "Normalise",       "PixelNorm",       "Upsample",
     "Shuffle",     "Fold",       "Gate",   "Interpolate",     "UnfoldFrames",    "Activate",
     "FillOutside", "AddMoments", "Affine", "AddKeyValueSums", "LinearAttention", "Convolve",
-    "Interleave",  "Attend",     "Emit",   "CheckFinite",     "Checksum"};
+    "Interleave",  "Attend",     "Emit",   "EmitPlanes",      "LoadPlanes",      "CheckFinite",
+    "Checksum",    "Pack"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
 AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {

@@ -95,8 +95,11 @@ HEADROOM_RUNS_THERE(AddKeyValueSums)
 HEADROOM_RUNS_THERE(LinearAttention)
 HEADROOM_RUNS_THERE(Interleave)
 HEADROOM_RUNS_THERE(Emit)
+HEADROOM_RUNS_THERE(EmitPlanes)
+HEADROOM_RUNS_THERE(LoadPlanes)
 HEADROOM_RUNS_THERE(CheckFinite)
 HEADROOM_RUNS_THERE(Checksum)
+HEADROOM_RUNS_THERE(Pack)
 #undef HEADROOM_RUNS_THERE
 
 /// Runs our own kernel: a negative workspace excludes all library plans.

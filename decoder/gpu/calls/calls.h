@@ -279,6 +279,27 @@ struct Emit {
   std::byte* pixels = nullptr;     ///< aligned to 16 bytes
   uint32_t* not_finite = nullptr;  ///< set to 1 if any value is not finite, otherwise unchanged
 };
+/// Values of one item as planes in the GPU's memory. Strides are in elements and not negative.
+struct Planes {
+  std::byte* first = nullptr;  ///< channel 0 at position (0, 0, 0)
+  Dtype dtype = Dtype::fp32;
+  int64_t channel = 0, frame = 0, row = 0, column = 1;  ///< strides
+};
+/// Writes a region of a picture to planes. Each value is `source` + `shift`, computed in fp32 and rounded
+/// once to the planes' dtype.
+struct EmitPlanes {
+  View source;
+  Box region;
+  float shift = 0;
+  Planes target;
+  uint32_t* not_finite = nullptr;  ///< as in Emit; `source` + `shift` counts
+};
+/// Reads all of `target` from planes.
+struct LoadPlanes {
+  Planes source;
+  View target;
+  uint32_t* not_finite = nullptr;  ///< as in Emit
+};
 /// Checks accumulated statistics for values that are not finite.
 struct CheckFinite {
   const double* values = nullptr;
@@ -298,12 +319,37 @@ struct Checksum {
   uint64_t* sums = nullptr;                      ///< [blocks], in pinned host memory
 };
 
+/// Packs parameters from a model's own tensors in the GPU's memory. Each list becomes contiguous values in
+/// the order [output][frame][row][column][input]. A kernel over nearest upsampling becomes those of its four
+/// phases, [phase][output][frame][2][2][input], by the sums of sum_phases() (decoder/weights).
+struct Pack {
+  static constexpr int32_t kMostLists = 32;
+  static constexpr int64_t kBlockValues = 2048;  ///< of a list that one thread block packs
+  struct List {
+    const std::byte* from = nullptr;  ///< null: every value is `constant`
+    std::byte* to = nullptr;
+    Dtype from_dtype = Dtype::fp32, to_dtype = Dtype::fp32;
+    float constant = 0;
+    int32_t outputs = 1, frames = 1, rows = 1, columns = 1, inputs = 1;  ///< of the source; 3 × 3 for phases
+    bool phases = false;
+    int64_t output = 0, frame = 0, row = 0, column = 0, input = 0;  ///< strides of the source, in elements
+
+    int64_t values() const {
+      return int64_t{outputs} * frames * inputs * (phases ? 16 : int64_t{rows} * columns);
+    }
+  };
+  int32_t lists = 0;
+  List list[kMostLists] = {};
+  int32_t first_block[kMostLists + 1] = {};  ///< by list; then the number of blocks
+  uint32_t* not_finite = nullptr;            ///< as in Emit
+};
+
 // The list of calls.
-#define HEADROOM_GPU_CALLS(X)                                                                          \
-  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(SpaceToDepth), \
-      X(Gate), X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine), \
-      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit),          \
-      X(CheckFinite), X(Checksum)
+#define HEADROOM_GPU_CALLS(X)                                                                                \
+  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(SpaceToDepth),       \
+      X(Gate), X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine),       \
+      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit), X(EmitPlanes), \
+      X(LoadPlanes), X(CheckFinite), X(Checksum), X(Pack)
 
 #define X(Type) Type
 using Call = std::variant<HEADROOM_GPU_CALLS(X)>;

@@ -96,6 +96,11 @@ __device__ __forceinline__ float load_value(Dtype dtype, const std::byte* at) {
   return value[0];
 }
 
+template <typename T>
+__device__ __forceinline__ bool is_finite(T value) {
+  return value - value == 0;
+}
+
 /// Loads V neighbours of an fp32 list. If V is a multiple of 4, `from` must be aligned to 16 bytes.
 template <int V>
 __device__ __forceinline__ void load_floats(const float* from, float (&values)[V]) {

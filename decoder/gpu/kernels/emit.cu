@@ -7,11 +7,6 @@ namespace {
 constexpr int kEmitThreads = 256;
 constexpr int kEmittedBytes = 16;  // bytes per store of a thread to host memory
 
-template <typename T>
-__device__ __forceinline__ bool is_finite(T value) {
-  return value - value == 0;
-}
-
 /// A thread computes neighbouring output values, across ends of rows. It reads them one by one: the transfer
 /// to the host is the bottleneck.
 template <PixelFormat format>

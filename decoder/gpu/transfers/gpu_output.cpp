@@ -3,9 +3,17 @@
 #include <algorithm>
 
 #include "decoder/gpu/calls/plain_view.h"
+#include "decoder/gpu/transfers/device_arrays.h"
 #include "decoder/interpreter/pixels.h"
 
 namespace headroom {
+namespace {
+
+std::function<void()> stopping(const std::string& layer) {
+  return [layer] { stop_not_finite(layer); };
+}
+
+}  // namespace
 
 GpuOutput::~GpuOutput() {
   if (awaited_.empty()) return;
@@ -18,6 +26,11 @@ GpuOutput::~GpuOutput() {
 
 void GpuOutput::emit(const gpu::View& source, int64_t item, const Region& region, const std::string& layer,
                      PictureSink& sink) {
+  if (const DeviceArray* picture = sink.on_device()) {
+    sink.wrote(item, region);
+    return run_checked(gpu::EmitPlanes{source, box_of(region), shift_, planes_of(*picture, item), nullptr},
+                       stopping(layer));
+  }
   const PixelFormat format = sink.format();
   const int64_t most = OutputStaging::kBytes / bytes_per_value(format) / source.channels;  // positions
   const int64_t columns = std::min(most, region.x.length()), rows = std::max<int64_t>(1, most / columns);
@@ -37,14 +50,11 @@ void GpuOutput::emit_piece(const gpu::View& source, const std::string& layer, Pi
   uint32_t* const not_finite = free_flag();
   gpu_.run(gpu::Emit{source, box_of(piece.region), piece.format, shift_, pixels, not_finite});
   piece.pixels = pixels;
-  await(not_finite, layer, piece);
+  await(not_finite, stopping(layer), piece);
 }
 
 void GpuOutput::check_finite(const double* values, int64_t count, const std::string& layer) {
-  poll();
-  uint32_t* const not_finite = free_flag();
-  gpu_.run(gpu::CheckFinite{values, count, not_finite});
-  await(not_finite, layer, {});
+  run_checked(gpu::CheckFinite{values, count, nullptr}, stopping(layer));
 }
 
 void GpuOutput::finish() {
@@ -52,9 +62,9 @@ void GpuOutput::finish() {
   wait_for_writer(0);
 }
 
-void GpuOutput::await(const uint32_t* not_finite, const std::string& layer,
+void GpuOutput::await(const uint32_t* not_finite, std::function<void()> stop,
                       std::optional<PictureWriter::Piece> piece) {
-  awaited_.push_back({gpu_.record(gpu::Stream::compute), not_finite, layer, piece});
+  awaited_.push_back({gpu_.record(gpu::Stream::compute), not_finite, std::move(stop), piece});
 }
 
 void GpuOutput::poll() {
@@ -63,10 +73,10 @@ void GpuOutput::poll() {
 
 void GpuOutput::take_next() {
   gpu_.wait_on_host(awaited_.front().over);
-  const Awaited come = awaited_.front();
+  const Awaited come = std::move(awaited_.front());
   awaited_.pop_front();
   const volatile uint32_t& not_finite = *come.not_finite;
-  if (not_finite != 0) stop_not_finite(come.layer);
+  if (not_finite != 0) come.stop();
   if (come.piece) writer_.give(*come.piece);
 }
 

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/transfers/output_staging.h"
@@ -26,11 +28,19 @@ class GpuOutput {
   GpuOutput& operator=(const GpuOutput&) = delete;
 
   /// Sends a region of one item to the sink, which must outlive this object. Returns before the sink has the
-  /// region. Blocks while all staging buffers are in use.
+  /// region. Blocks while all staging buffers are in use. A picture on the GPU needs no staging.
   void emit(const gpu::View& source, int64_t item, const Region& region, const std::string& layer,
             PictureSink& sink);
   /// Queues a check that the `values` on the GPU, as left by the work so far, are finite.
   void check_finite(const double* values, int64_t count, const std::string& layer);
+  /// Queues a call with a flag `not_finite`. If the flag is found raised, calls `stop`, which may throw.
+  template <typename Checked>
+  void run_checked(Checked call, std::function<void()> stop) {
+    poll();
+    call.not_finite = free_flag();
+    gpu_.run(call);
+    await(call.not_finite, std::move(stop), {});
+  }
   /// Waits until all checks are done and the sinks have all pieces.
   void finish();
   /// Seconds in which the GPU was idle because it waited for a sink.
@@ -40,14 +50,15 @@ class GpuOutput {
   struct Awaited {
     gpu::Event over;
     const uint32_t* not_finite;
-    std::string layer;
+    std::function<void()> stop;
     std::optional<PictureWriter::Piece> piece;
   };
   void emit_piece(const gpu::View& source, const std::string& layer, PictureWriter::Piece piece);
   std::byte* free_buffer();
   uint32_t* free_flag();
   /// Registers a result that is ready when the work queued so far is done.
-  void await(const uint32_t* not_finite, const std::string& layer, std::optional<PictureWriter::Piece> piece);
+  void await(const uint32_t* not_finite, std::function<void()> stop,
+             std::optional<PictureWriter::Piece> piece);
   /// Handles all results that have arrived.
   void poll();
   /// Waits for the next result and handles it.

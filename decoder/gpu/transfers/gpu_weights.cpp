@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "decoder/cpu/loops/storage.h"
+#include "decoder/schedule/gpu_layout.h"
 
 namespace headroom {
 namespace {
@@ -40,6 +41,12 @@ GpuOpWeights op_weights(const Op& op, const std::byte* first, const std::byte* s
 
 }  // namespace
 
+int64_t second_offset(const Graph& graph, const Op& op, Dtype dtype) {
+  const int64_t channels = graph.tensor(op.output).channels;
+  const int64_t element = op.kind == OpKind::conv ? bytes_per_element(dtype) : int64_t{sizeof(float)};
+  return gpu::parameter_bytes(graph, op, dtype) - gpu::on_boundary(channels * element);
+}
+
 GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
                        std::shared_ptr<void> memory, const Loading& loading)
     : memory_(std::move(memory)), ops_(graph.ops().size()) {
@@ -58,14 +65,15 @@ GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, 
   }
 }
 
-GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, std::shared_ptr<void> memory,
-                       const PinnedWeights& packed)
+GpuWeights::GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+                       std::shared_ptr<void> memory)
     : memory_(std::move(memory)), ops_(graph.ops().size()) {
-  auto* next = static_cast<std::byte*>(memory_.get());
+  const auto* next = static_cast<const std::byte*>(memory_.get());
   for (const OpId id : operations) {
-    const PinnedWeights::Packed& own = packed.of(id);
-    if (own.bytes > 0) ops_[index(id)] = op_weights(graph.op(id), next, next + own.second);
-    next += own.bytes;
+    const Op& op = graph.op(id);
+    const int64_t bytes = gpu::parameter_bytes(graph, op, dtype);
+    if (bytes > 0) ops_[index(id)] = op_weights(op, next, next + second_offset(graph, op, dtype));
+    next += bytes;
   }
 }
 

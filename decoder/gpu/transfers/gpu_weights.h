@@ -7,7 +7,6 @@
 
 #include "decoder/gpu/transfers/host_weights.h"
 #include "decoder/gpu/transfers/pinned_staging.h"
-#include "decoder/gpu/transfers/pinned_weights.h"
 
 namespace headroom {
 
@@ -19,6 +18,9 @@ struct GpuOpWeights {
   const float* scale = nullptr;      ///< of a norm
   const float* norm_bias = nullptr;  ///< of a norm
 };
+
+/// Offset of an operation's bias, or of a norm's bias, from its kernel or scale.
+int64_t second_offset(const Graph& graph, const Op& op, Dtype dtype);
 
 /// Parameters of some operations in one GPU allocation. decoder/schedule/memory.h defines its size and
 /// layout.
@@ -33,9 +35,9 @@ class GpuWeights {
   /// Reads every parameter of the operations once and copies it to `memory`.
   GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
              std::shared_ptr<void> memory, const Loading& loading);
-  /// Refers to copies of `packed` in `memory`, operation after operation. The caller makes the copies.
-  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, std::shared_ptr<void> memory,
-             const PinnedWeights& packed);
+  /// Refers to parameters in `memory`, operation after operation. The caller puts them there.
+  GpuWeights(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+             std::shared_ptr<void> memory);
 
   const GpuOpWeights& of(OpId op) const { return ops_[index(op)]; }
 

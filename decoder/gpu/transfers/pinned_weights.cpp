@@ -18,18 +18,23 @@ void pack(const WeightList& list, std::byte* to) {
   }
 }
 
+int64_t bytes_of(const Graph& graph, const std::vector<OpId>& operations, Dtype dtype) {
+  int64_t bytes = 0;
+  for (const OpId id : operations) bytes += gpu::parameter_bytes(graph, graph.op(id), dtype);
+  return bytes;
+}
+
 }  // namespace
 
-PinnedWeights::PinnedWeights(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& source,
+PinnedWeights::PinnedWeights(gpu::Gpu& gpu, const Graph& graph, const std::vector<OpId>& operations,
+                             Dtype dtype, const HostWeights& source,
                              const std::function<void(double)>& progress)
-    : bytes_(resident_weights_bytes(graph, {DeviceKind::cuda, dtype})),
-      memory_(gpu.pin(bytes_)),
-      ops_(graph.ops().size()) {
+    : bytes_(bytes_of(graph, operations, dtype)), memory_(gpu.pin(bytes_)), ops_(graph.ops().size()) {
   std::byte* next = memory_.get();
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    const Op& op = graph.ops()[i];
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const Op& op = graph.op(operations[i]);
     const std::shared_ptr<const HostOpWeights> own = source(op);
-    Packed& packed = ops_[i];
+    Packed& packed = ops_[index(operations[i])];
     packed.values = next;
     for (const WeightList& list : weight_lists(op, *own, dtype)) {
       packed.second = packed.bytes == 0 ? list.bytes() : packed.second;
@@ -37,7 +42,7 @@ PinnedWeights::PinnedWeights(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, con
       next += list.bytes();
       packed.bytes += list.bytes();
     }
-    if (progress) progress(double(i + 1) / double(ops_.size()));
+    if (progress) progress(double(i + 1) / double(operations.size()));
   }
 }
 

@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// All parameters of a model in pinned host memory, packed per operation in the GPU's layout. Each pass
-/// copies its parameters from there directly, without converting them.
+/// Parameters of a model's operations in pinned host memory, packed per operation in the GPU's layout. Each
+/// pass copies its parameters from there directly, without converting them.
 class PinnedWeights {
  public:
   struct Packed {
@@ -26,10 +26,10 @@ class PinnedWeights {
     int64_t bytes = 0;
   };
 
-  /// Reads every parameter once. `progress` receives the share done, 0 to 1. Throws LimitExceeded if the host
-  /// cannot pin that much. The GPU must outlive this object.
-  PinnedWeights(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& source,
-                const std::function<void(double)>& progress);
+  /// Reads every parameter of the operations once. `progress` receives the share done, 0 to 1. Throws
+  /// LimitExceeded if the host cannot pin that much. The GPU must outlive this object.
+  PinnedWeights(gpu::Gpu& gpu, const Graph& graph, const std::vector<OpId>& operations, Dtype dtype,
+                const HostWeights& source, const std::function<void(double)>& progress);
 
   const Packed& of(OpId op) const { return ops_[index(op)]; }
   /// The fewest copies that place the parameters of these operations contiguously at `to`, in this order.

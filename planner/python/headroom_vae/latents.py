@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from . import _core
@@ -24,9 +25,31 @@ def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, i
     return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
 
 
-def values_of(z: Any) -> Any:
-    """A latent or picture as the decoder reads it: fp32, fp16 or bf16, contiguous, in the CPU's memory."""
+def values_of(z: Any, device: str = "cpu") -> Any:
+    """A latent or picture as a decoder on ``device`` reads it: fp32, fp16 or bf16. It stays on the device if it is there. Otherwise it
+    is contiguous in the CPU's memory."""
+    # avoids needless casts, because they wake torch's threads, which takes milliseconds
+    values = z.detach().resolve_neg() if is_on(z, device) else z.detach().cpu().contiguous()
+    return values if values.dtype in dtype_names() else values.float()
+
+
+def is_on(tensor: Any, device: str) -> bool:
+    """True if the tensor is on ``device``, a GPU, so that decodes there can use its memory."""
     import torch
 
-    values = z.detach().cpu().contiguous()  # avoids needless casts, because they wake torch's threads, which takes milliseconds
-    return values if values.dtype in (torch.float32, torch.float16, torch.bfloat16) else values.float()
+    if tensor.device.type != "cuda" or device.partition(":")[0] != "cuda":
+        return False
+    return tensor.device.index == (torch.device(device).index or 0)
+
+
+def given(tensor: Any) -> Any:
+    """A tensor as the decoder takes it. On a GPU: address, dtype, shape and strides."""
+    return tensor if tensor.is_cpu else (tensor.data_ptr(), dtype_names()[tensor.dtype], tensor.shape, tensor.stride())
+
+
+@functools.cache
+def dtype_names() -> dict[Any, str]:
+    """The dtypes of torch that decoders read and write, and the decoder's names for them."""
+    import torch
+
+    return {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}

@@ -16,7 +16,7 @@ from .described import dtype_name
 from .device import decoding_device, free_bytes, numbered, open_decoder, require_device, require_no_capture
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
-from .latents import request_of, values_of
+from .latents import given, is_on, request_of, values_of
 from .layers import LayerRules
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
@@ -84,8 +84,8 @@ class DecodeReport:
 class ModuleDecoder:
     """Decodes, or encodes, with the weights of a module, by default on the device of the weights.
 
-    The weights are packed once, in the CPU's memory, and serve every size. A decode frees all its other memory at the end.
-    Concurrent decodes run one after another."""
+    Weights on the GPU of the decodes are packed there by each decode. All others are packed once, in the CPU's memory, and serve
+    every size. A decode frees all its other memory at the end. Concurrent decodes run one after another."""
 
     def __init__(self, module: Any, model: _core.Model, rules: LayerRules | None = None, partner: ModuleDecoder | None = None):
         """`rules` are those of a module that is not of diffusers. `partner` runs the module's other direction. Only one of both has
@@ -199,11 +199,16 @@ class ModuleDecoder:
             _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
-            sample = torch.empty(picture, dtype=dtype, device="cpu") if out is None else out
-            if list(sample.shape) != picture or sample.dtype != dtype:
-                raise InputError(f"out: expected {dtype} of shape {picture}, found {sample.dtype} of {list(sample.shape)}")
-            latent = values_of(z)
-            run, refusals = None, []
+            if out is not None and (list(out.shape) != picture or out.dtype != dtype):
+                raise InputError(f"out: expected {dtype} of shape {picture}, found {out.dtype} of {list(out.shape)}")
+            latent = values_of(z, device)
+            sample, run, refusals = out, None, []
+
+            def picture_memory() -> Any:
+                nonlocal sample
+                sample = _empty_picture(picture, dtype, z.device if is_on(z, device) else torch.device("cpu"))
+                return given(sample)
+
             while run is None:
                 prediction, known = self._planned(size, dtype, limit, options)
                 if refusals and (not prediction.fits or len(refusals) == plans):
@@ -213,11 +218,11 @@ class ModuleDecoder:
                 if self._partner is not None:
                     self._partner._yield_weights()
                 decoder = self._decoder(device, self._model_for(size[1], release))
-                tensors = self._tensors(decoder, device, plan, parameters)
+                tensors, _kept = self._tensors(decoder, device, plan, parameters)
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
                         run = decoder.decode(
-                            plan, tensors, latent, sample, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
+                            plan, tensors, given(latent), picture_memory if out is None else out, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
                         )
                 except OutOfGpuMemory as refused:  # another program took the memory after planning
                     refusals.append(refused)
@@ -344,15 +349,21 @@ class ModuleDecoder:
             return device
         return str(z.device)
 
-    def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan, parameters: Parameters) -> dict[str, Any] | None:
-        """The module's parameters if the decoder must pack them. None if its packed weights are up to date."""
+    def _tensors(self, decoder: _core.Decoder, device: str, plan: _core.Plan, parameters: Parameters) -> tuple[dict[str, Any] | None, Any]:
+        """The module's parameters if the decoder must pack them, and references that keep them alive. None if its packed weights are up
+        to date."""
         if self.released:
-            return None
+            return None, None
+        on_card = None if device == "cpu" else parameters.on_card(device)
+        if on_card is not None and not decoder.keeps_folded():
+            return on_card
         now = parameters.fingerprint(device, decoder.checksums)
         if now != self._packed:
             self._drop_weights()
             self._packed = now
-        return None if decoder.has_weights(plan) else parameters.tensors()
+        if on_card is not None:
+            return on_card
+        return None if decoder.has_weights(plan) else parameters.tensors(), None
 
     def _drop_weights(self) -> None:
         for decoder in self._decoders.values():
@@ -371,6 +382,17 @@ class ModuleDecoder:
 def _require_cpu_to_release(device: str, release: bool) -> None:
     if release and device != "cpu":
         raise InputError(f"release=True: expected a VAE on the CPU, found one on {device}")
+
+
+def _empty_picture(shape: list[int], dtype: Any, device: Any) -> Any:
+    """Memory of the picture. On a GPU that is nearly full torch may need more than the picture takes. Then the picture is on the CPU until
+    the decode has given its memory back."""
+    import torch
+
+    try:
+        return torch.empty(shape, dtype=dtype, device=device)
+    except torch.OutOfMemoryError:
+        return torch.empty(shape, dtype=dtype, device="cpu")
 
 
 def _host_bytes(limit: int | str) -> int:

@@ -10,6 +10,7 @@ from .changes import is_fused, used_modules
 from .device import number_of
 from .errors import InputError
 from .gate import has_storage
+from .latents import dtype_names
 from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
 
 Fingerprint = tuple
@@ -58,6 +59,23 @@ class Parameters:
                 values = values.float()  # layerwise casting stores 8-bit weights and computes with their values
             ready[place.name] = values.contiguous()
         return ready
+
+    def on_card(self, device: str) -> tuple[dict[str, tuple], list[Any]] | None:
+        """The tensors as a decoder on ``device``, a GPU, reads them in its memory, and references that keep them alive. None unless
+        all of them are there, in a dtype that it reads."""
+        import torch
+
+        self._finish_transfers()
+        index, names, found = torch.device(device).index or 0, dtype_names(), self._found()
+        for tensor in found:
+            if isinstance(tensor, StoredValue) or not tensor.is_cuda or tensor.get_device() != index or tensor.dtype not in names:
+                return None
+            if not has_storage(tensor):
+                return None  # fingerprint() says which
+        arrays = {
+            place.name: (tensor.data_ptr(), names[tensor.dtype], tensor.shape, tensor.stride()) for place, tensor in zip(self._places, found)
+        }
+        return arrays, found
 
     def fingerprint(self, device: str = "cpu", on_device: Callable[[Stretches], list[int]] | None = None) -> Fingerprint:
         """Checksums and layouts of all values.

@@ -372,6 +372,160 @@ def _all_memory() -> list[torch.Tensor]:
     return held
 
 
+def report() -> dict:
+    describe = ctypes.CDLL("libcudart.so.13").air_card_report
+    describe.restype = ctypes.c_char_p
+    return json.loads(describe())
+
+
+def bytes_between_host_and_card() -> tuple[int, int]:
+    found = report()
+    return found["bytes_to_host"], found["bytes_from_host"]
+
+
+class OnCard(AirCard):
+    """Latent, picture and weights stay on the card."""
+
+    def assert_equal(self, ours, theirs):
+        self.assertEqual((ours.shape, ours.dtype), (theirs.shape, theirs.dtype))
+        self.assertTrue(torch.equal(ours.cpu(), theirs))
+
+    def test_pictures_have_the_bits_that_they_have_on_the_host(self):
+        for make, shape in ((tiny.kl, (2, 4, 9, 7)), (tiny.dc, (1, 4, 5, 6)), (tiny.wan, (2, 16, 2, 3, 5)), (tiny.autoencoder_tiny, (1, 4, 9, 7))):
+            for dtype in (torch.float32, torch.bfloat16, torch.float16):
+                with self.subTest(make.__name__, dtype=dtype):
+                    vae, z = make().to(dtype), latent(*shape).to(dtype)
+                    handle = headroom_vae.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+                    by_host = vae.decode(z, return_dict=False)[0]
+                    self.assertEqual(by_host.device.type, "cpu")
+                    torch.cuda.synchronize()
+                    on_card = z.to(CARD)
+                    before = bytes_between_host_and_card()
+                    picture = vae.decode(on_card, return_dict=False)[0]
+                    folded = handle.held_bytes  # what the host has folded lies in its memory
+                    self.assertEqual(folded == 0, make in (tiny.kl, tiny.wan))
+                    self.assertEqual(bytes_between_host_and_card(), (before[0], before[1] + folded))
+                    self.assertEqual(picture.device, CARD)
+                    self.assert_equal(picture, by_host)
+                    self.assert_on_card(2)
+
+    def test_moments_have_the_bits_that_they_have_on_the_host(self):
+        for make, shape in ((tiny.kl, (2, 3, 18, 14)), (tiny.wan, (1, 3, 9, 16, 24))):
+            for dtype in (torch.float32, torch.bfloat16):
+                with self.subTest(make.__name__, dtype=dtype):
+                    vae, x = make().to(dtype), latent(*shape).to(dtype)
+                    handle = headroom_vae.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+                    chosen = {**handle._options_of(handle.encoder), "dtype": dtype}
+                    by_host, on_card = handle.encoder.decode(x, **chosen), x.to(CARD)
+                    before = bytes_between_host_and_card()
+                    made = handle.encoder.decode(on_card, **chosen)
+                    self.assertEqual(bytes_between_host_and_card(), before)
+                    self.assertEqual(made.device, CARD)
+                    self.assert_equal(made, by_host)
+                    self.assert_on_card(2)
+
+    def test_latents_in_any_layout(self):
+        vae, z = tiny.kl(), latent(2, 8, 9, 14)
+        headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+        on_card = z.to(CARD)
+        for given, same in (
+            (on_card[:, 2:6, :, ::2], z[:, 2:6, :, ::2]),
+            (on_card[:, :4].transpose(2, 3), z[:, :4].transpose(2, 3)),
+            (on_card[1:, ::2], z[1:, ::2]),
+            (on_card[:, :1].expand(2, 4, 9, 14), z[:, :1].expand(2, 4, 9, 14)),
+            (z[:, :4].contiguous(memory_format=torch.channels_last).to(CARD), z[:, :4]),
+        ):
+            self.assert_equal(vae.decode(given).sample, vae.decode(same).sample)
+        self.assert_on_card(10)
+
+    def test_micro_batches_and_many_tiles(self):
+        vae, z = tiny.kl(), latent(3, 4, 24, 24)
+        handle = headroom_vae.enable(vae.to(CARD), limit=None, host_limit=0)
+        smallest = handle.predict(48, 48, batch=3).smallest_limit_bytes
+        handle = headroom_vae.enable(vae, limit=smallest, host_limit=0)
+        on_card = z.to(CARD)
+        before = bytes_between_host_and_card()
+        picture = vae.decode(on_card).sample
+        self.assertEqual(bytes_between_host_and_card(), before)
+        self.assertGreater(len(handle.last.passes), 1)
+        self.assert_equal(picture, vae.decode(z).sample)
+        self.assert_on_card(2)
+
+    def test_the_picture_counts_in_the_limit(self):
+        vae, z = tiny.kl(), latent(1, 4, 24, 24).to(CARD)
+        handle = headroom_vae.enable(vae.to(CARD), limit=None, host_limit=0)
+        smallest = handle.predict(48, 48).smallest_limit_bytes
+        handle = headroom_vae.enable(vae, limit=smallest, host_limit=0)
+        torch.cuda.empty_cache()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        picture = vae.decode(z).sample
+        peak = torch.cuda.max_memory_allocated() - before
+        rounded = -(-picture.nbytes // 512) * 512 - picture.nbytes
+        self.assertEqual(peak, handle.last.peak_bytes + rounded)
+        self.assertLessEqual(handle.last.peak_bytes, smallest)
+        self.assertEqual(torch.cuda.memory_allocated(), before + picture.nbytes + rounded)
+        self.assert_on_card()
+
+    def test_values_that_are_not_finite_are_named_and_the_vae_stays_usable(self):
+        vae, z = tiny.kl(), latent(2, 4, 9, 7)
+        headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+        whole = vae.decode(z).sample
+        before = torch.cuda.memory_allocated()
+        for value, text in ((float("nan"), "nan"), (float("-inf"), "-inf")):
+            broken = z.clone()
+            broken[1, 2, 3, 4] = value
+            number = ((1 * 4 + 2) * 9 + 3) * 7 + 4
+            for given in (broken, broken.to(CARD), broken.transpose(2, 3).contiguous().to(CARD).transpose(2, 3)):
+                with self.assertRaisesRegex(headroom_vae.InputError, rf"^latent: element {number} is not finite \({text}\)"):
+                    vae.decode(given)
+        del given
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+        with self.assertRaisesRegex(headroom_vae.InputError, "its output is not finite"):
+            vae.decode((z * 1e38).to(CARD))
+        self.assert_equal(vae.decode(z.to(CARD)).sample, whole)
+
+    def test_memory_refused_at_each_allocation(self):
+        vae, z = tiny.kl(), latent(1, 4, 24, 24).to(CARD)
+        handle = headroom_vae.enable(vae.to(CARD), limit="64MiB", host_limit=0)
+        whole = vae.decode(z).sample.cpu()
+        before = torch.cuda.memory_allocated()
+        made = torch.empty
+        for refused in range(2):  # the decode's memory, then the picture's
+            calls = iter(range(9))
+
+            def empty(*shape, **options):
+                if torch.device(options.get("device") or "cpu").type == "cuda" and next(calls) == refused:
+                    raise torch.OutOfMemoryError("CUDA out of memory.")
+                return made(*shape, **options)
+
+            with mock.patch.object(torch, "empty", side_effect=empty):
+                if refused == 0:
+                    with self.assertRaises(headroom_vae.OutOfGpuMemory):
+                        vae.decode(z)
+                else:  # the picture waits on the host
+                    picture = vae.decode(z).sample
+                    self.assertEqual(picture.device, CARD)
+                    self.assert_equal(picture, whole)
+                    del picture
+            self.assertEqual(torch.cuda.memory_allocated(), before)
+            self.assert_equal(vae.decode(z).sample, whole)
+        self.assertEqual(handle.held_bytes, 0)
+
+    def test_a_plan_is_prepared_once_and_the_driver_is_asked_once(self):
+        vae = tiny.kl()
+        z = [latent(1, 4, 9, side).to(CARD) for side in (7, 8)]
+        for limit, asked in (("auto", 1), ("64MiB", 0)):
+            headroom_vae.enable(vae.to(CARD), limit=limit, host_limit=0)
+            first = [vae.decode(each).sample.cpu() for each in z]
+            for _ in range(2):
+                for each, whole in zip(z, first):
+                    before = report()["calls"]["cudaMemGetInfo"]
+                    picture = vae.decode(each).sample
+                    self.assertEqual(report()["calls"]["cudaMemGetInfo"] - before, asked)
+                    self.assert_equal(picture, whole)
+
+
 class Values(AirCard):
     """The decode detects weights that were changed on the card."""
 
@@ -391,17 +545,84 @@ class Values(AirCard):
             self.assertGreater(float((before - after).abs().max()), 0.1)
             vae = tiny.kl().to(dtype).to(CARD)
             headroom_vae.enable(vae, limit="64MiB", host_limit=0)
-            self.assert_close(vae.decode(z).sample, before, largest)
-            sums = self.kernels()["checksum"]
             with (
                 mock.patch.object(parameters.Parameters, "tensors", side_effect=AssertionError("copied to the host")),
-                mock.patch.object(parameters._core, "checksums", side_effect=AssertionError("read on the host")),
+                mock.patch.object(parameters.Parameters, "fingerprint", side_effect=AssertionError("compared")),
             ):
-                vae.decode(z)
-            self.assertEqual(self.kernels()["checksum"], sums + 1)
+                self.assert_close(vae.decode(z).sample, before, largest)
             vae.decoder.conv_in.weight.data.copy_(weight)
             self.assert_close(vae.decode(z).sample, after, largest)
-            self.assert_on_card(3)
+            self.assertEqual(headroom_vae.handle_of(vae).held_bytes, 0)
+            self.assert_on_card(2)
+
+    def test_folded_weights_are_compared_on_the_card_and_folded_again_where_they_changed(self):
+        vae, z = tiny.dc(), latent(1, 4, 5, 6)
+        weight = latent(*vae.decoder.conv_in.weight.shape)
+        before = vae.decode(z, return_dict=False)[0]
+        vae.decoder.conv_in.weight.copy_(weight)
+        after = vae.decode(z, return_dict=False)[0]
+        vae = tiny.dc().to(CARD)
+        handle = headroom_vae.enable(vae, limit="64MiB", host_limit=0)
+        self.assert_close(vae.decode(z, return_dict=False)[0], before)
+        held = handle.held_bytes
+        self.assertGreater(held, 0)
+        sums = self.kernels()["checksum"]
+        with mock.patch.object(parameters._core, "checksums", side_effect=AssertionError("read on the host")):
+            self.assert_close(vae.decode(z.to(CARD), return_dict=False)[0], before)
+        self.assertEqual(self.kernels()["checksum"], sums + 1)
+        vae.decoder.conv_in.weight.data.copy_(weight)
+        self.assert_close(vae.decode(z, return_dict=False)[0], after)
+        self.assertEqual(handle.held_bytes, held)
+        handle.free()
+        self.assertEqual(handle.held_bytes, 0)
+        self.assert_close(vae.decode(z, return_dict=False)[0], after)
+        self.assert_on_card(4)
+
+    def test_weights_that_move_between_the_card_and_the_host(self):
+        z = latent(1, 4, 9, 7)
+        vae = tiny.kl()
+        before = vae.decode(z).sample
+        handle = headroom_vae.enable(vae, limit="64MiB", host_limit=0)
+        weight = latent(*vae.decoder.conv_in.weight.shape)
+        changed = tiny.kl()
+        changed.decoder.conv_in.weight.copy_(weight)
+        after = changed.decode(z).sample
+        on_card = z.to(CARD)
+        self.assert_close(vae.decode(on_card).sample, before)  # packed on the host
+        self.assertGreater(handle.held_bytes, 0)
+        vae.to(CARD)
+        vae.decoder.conv_in.weight.data.copy_(weight)
+        self.assert_close(vae.decode(on_card).sample, after)
+        self.assertEqual(handle.held_bytes, 0)
+        vae.cpu()
+        self.assert_close(vae.decode(on_card).sample, after)
+        self.assert_on_card(3)
+
+    def test_weights_in_any_order_of_axes(self):
+        for make, shape, layout in ((tiny.kl, (1, 4, 9, 7), torch.channels_last), (tiny.wan, (1, 16, 2, 3, 4), torch.channels_last_3d)):
+            vae, z = make(), latent(*shape)
+            whole = vae.decode(z, return_dict=False)[0]
+            for parameter in vae.parameters():
+                if parameter.dim() == (5 if layout is torch.channels_last_3d else 4):
+                    parameter.data = parameter.data.contiguous(memory_format=layout)
+            headroom_vae.enable(vae.to(CARD), limit="256MiB", host_limit=0)
+            self.assert_close(vae.decode(z, return_dict=False)[0], whole)
+            self.assert_on_card()
+
+    def test_a_weight_that_is_not_finite_is_named(self):
+        vae, z = tiny.kl(), latent(1, 4, 9, 7)
+        whole = vae.decode(z).sample
+        bias = vae.decoder.conv_in.bias
+        good, bad = bias.detach().clone(), bias.detach().clone()
+        bad[2] = float("inf")
+        for limit in ("64MiB", None):
+            headroom_vae.enable(vae.to(CARD), limit=limit, host_limit=0)
+            vae.decoder.conv_in.bias.data.copy_(bad)
+            with self.assertRaisesRegex(headroom_vae.InputError, r"decoder\.conv_in\.bias: element 2 is not finite"):
+                vae.decode(z)
+            vae.decoder.conv_in.bias.data.copy_(good)
+            self.assert_close(vae.decode(z).sample, whole)
+        self.assert_on_card(4)
 
     def test_writes_that_are_queued_on_the_callers_stream(self):
         vae, z = tiny.kl(), latent(1, 4, 9, 7)

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "decoder/files/array.h"
+#include "decoder/interpreter/host_copies.h"
+#include "decoder/weights/parameter_source.h"
+#include "decoder/weights/tensor_names.h"
+
+namespace headroom {
+
+/// A model's parameters in a GPU's memory, under any of the names that TensorNames knows. The caller holds
+/// the memory.
+class CardParameters {
+ public:
+  /// `origin` names them in errors.
+  CardParameters(std::string origin, std::unordered_map<std::string, DeviceArray> arrays);
+
+  /// Throws InputError if the parameter is missing or has another shape.
+  const DeviceArray& of(const Parameter& parameter) const;
+  /// Reads parameters from the GPU. Throws InputError for a value that is not finite. Both references must
+  /// outlive the source. Not thread-safe.
+  ParameterSource source(HostCopies& copies) const;
+
+ private:
+  std::string stored_name(const Parameter& parameter) const;
+
+  std::string origin_;
+  std::unordered_map<std::string, DeviceArray> arrays_;
+  TensorNames names_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,137 @@
+#include "decoder/gpu/transfers/card_weights.h"
+
+#include <algorithm>
+
+#include "decoder/gpu/transfers/gpu_weights.h"
+#include "decoder/operations/convolution.h"
+#include "decoder/operations/operation.h"
+#include "decoder/schedule/gpu_layout.h"
+#include "decoder/schedule/weights_bytes.h"
+#include "decoder/weights/folded_convolution.h"
+
+namespace headroom {
+namespace {
+
+using List = gpu::Pack::List;
+
+int32_t narrow(int64_t value) {
+  return static_cast<int32_t>(value);
+}
+
+/// A list of `channels` values. Null: all of them are `constant`.
+List list_of(const DeviceArray* array, int64_t channels, float constant, Dtype to_dtype, std::byte* to) {
+  List list{.to = to, .to_dtype = to_dtype, .constant = constant, .outputs = narrow(channels)};
+  if (array == nullptr) return list;
+  list.from = array->values;
+  list.from_dtype = array->dtype;
+  const auto longest = std::max_element(array->shape.begin(), array->shape.end());
+  list.output = array->strides[static_cast<size_t>(longest - array->shape.begin())];
+  return list;
+}
+
+/// Stride of an axis of a kernel, counted from the last one. Kernels of one position may leave axes out.
+int64_t kernel_stride(const DeviceArray& array, size_t from_last) {
+  const size_t axes = array.shape.size();
+  return axes >= 3 + from_last ? array.strides[axes - 1 - from_last] : 0;
+}
+
+List kernel_list(const DeviceArray& array, const KernelShape& shape, int64_t outputs) {
+  return {.from = array.values,
+          .from_dtype = array.dtype,
+          .outputs = narrow(outputs),
+          .frames = narrow(shape.frames),
+          .rows = narrow(shape.rows),
+          .columns = narrow(shape.columns),
+          .inputs = narrow(shape.inputs / shape.groups),
+          .phases = shape.upsamples,
+          .output = array.strides[0],
+          .frame = kernel_stride(array, 2),
+          .row = kernel_stride(array, 1),
+          .column = kernel_stride(array, 0),
+          .input = array.shape.size() > 1 ? array.strides[1] : 0};
+}
+
+void run_all(const std::vector<List>& lists, const CardWeights::Run& run) {
+  for (size_t first = 0; first < lists.size(); first += gpu::Pack::kMostLists) {
+    gpu::Pack call;
+    const size_t end = std::min(lists.size(), first + gpu::Pack::kMostLists);
+    for (size_t i = first; i < end; ++i, ++call.lists) {
+      call.list[call.lists] = lists[i];
+      const int64_t blocks = (lists[i].values() + gpu::Pack::kBlockValues - 1) / gpu::Pack::kBlockValues;
+      call.first_block[call.lists + 1] = call.first_block[call.lists] + narrow(blocks);
+    }
+    run(call);
+  }
+}
+
+}  // namespace
+
+std::vector<OpId> folded_operations(const Graph& graph) {
+  std::vector<OpId> folded;
+  for (const OpId id : all_operations(graph)) {
+    const Op& op = graph.op(id);
+    if (op.kind == OpKind::conv && !has_stored_taps(graph, op)) folded.push_back(id);
+  }
+  return folded;
+}
+
+void CardWeights::pack(const std::vector<OpId>& operations, std::byte* to, const Run& run) const {
+  Lists lists;
+  for (const OpId id : operations) {
+    const Op& op = graph_.op(id);
+    const PinnedWeights::Packed folded = folded_ != nullptr ? folded_->of(id) : PinnedWeights::Packed{};
+    if (folded.bytes > 0) {
+      gpu_.copy(gpu::Stream::compute, to, folded.values, folded.bytes);
+    } else if (op.kind == OpKind::conv) {
+      add_convolution(op, to, lists);
+    } else if (operation(op.kind).has_scale_and_bias) {
+      add_norm(op, to, lists);
+    }
+    to += gpu::parameter_bytes(graph_, op, dtype_);
+  }
+  run_all(lists, run);
+}
+
+void CardWeights::add_convolution(const Op& op, std::byte* to, Lists& lists) const {
+  const KernelShape shape = kernel_shape(graph_, op);
+  const ConvolutionTraits& traits = op.convolution;
+  const std::vector<Parameter> parameters = parameters_of(graph_, op);
+  const size_t modules = std::max<size_t>(1, traits.stacked.size());
+  const int64_t outputs = shape.outputs / static_cast<int64_t>(modules), part = traits.part * shape.outputs;
+  const int64_t earlier = std::max<int64_t>(shape.frames, traits.stored_frames) - shape.frames;
+  std::byte* const bias_at = to + second_offset(graph_, op, dtype_);
+  for (size_t module = 0; module < modules; ++module) {
+    const DeviceArray& array = parameters_.of(parameters[module]);
+    List list = kernel_list(array, shape, outputs);
+    list.from += (part * list.output + earlier * list.frame) * bytes_per_element(array.dtype);
+    list.to = to;
+    list.to_dtype = dtype_;
+    to += list.values() * bytes_per_element(dtype_);
+    lists.push_back(list);
+  }
+  const DeviceArray* bias = traits.bias ? &parameters_.of(parameters[modules]) : nullptr;
+  lists.push_back(list_of(bias, shape.outputs, 0, dtype_, bias_at));
+  if (bias != nullptr) lists.back().from += part * lists.back().output * bytes_per_element(bias->dtype);
+}
+
+void CardWeights::add_norm(const Op& op, std::byte* to, Lists& lists) const {
+  const int64_t channels = output_channels(graph_, op);
+  const std::vector<Parameter> parameters = parameters_of(graph_, op);
+  const auto array = [&](size_t number) {
+    return number < parameters.size() ? &parameters_.of(parameters[number]) : nullptr;
+  };
+  lists.push_back(list_of(array(0), channels, 1, Dtype::fp32, to));
+  lists.push_back(list_of(array(1), channels, 0, Dtype::fp32, to + second_offset(graph_, op, dtype_)));
+}
+
+void CardWeights::require_finite(HostCopies& copies) const {
+  const ParameterSource source = parameters_.source(copies);
+  for (const Op& op : graph_.ops()) {
+    for (const Parameter& parameter : parameters_of(graph_, op)) {
+      std::vector<float> values(static_cast<size_t>(elements_of(parameter)));
+      source(parameter, {0, elements_of(parameter)}, values.data());
+    }
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Host time, copies and bytes of one decode of a VAE on the card, by `headroom_vae.enable()`. No GPU is needed.
+
+    build/venv/bin/python reports/bench/enable_host_time.py -o reports/results/enable-host-time.md
+
+Decodes run over the air card (tests/air_card), with the module that nvcc built. Kernels, convolutions and copies are counted and do not
+run. The time inside the card's own functions is taken off. The first two decodes of the process are left out. `--build` names another
+build of the package, for figures of before a change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import measure
+
+BUILD = measure.ROOT / "build"
+MODEL, DTYPE, SIDE = "sdxl", "bf16", 1024
+LIMITS = ("auto", "4GiB", "600MiB")
+DECODES = 40
+COUNTERS = ("copies_to_host", "bytes_to_host", "copies_from_host", "bytes_from_host", "own_nanoseconds", "launches")
+LIBRARIES = ("libcudart.so.13", "libcudnn.so.9", "libcublasLt.so.13")
+
+
+def over_the_air_card(build: Path, card: Path) -> None:
+    """Starts this script again with the air card's libraries in front of CUDA's."""
+    if os.environ.get("LD_PRELOAD", "").endswith(LIBRARIES[-1]):
+        return
+    air = {"LD_LIBRARY_PATH": str(card), "LD_PRELOAD": " ".join(str(card / name) for name in LIBRARIES)}
+    paths = f"{build / 'python'}:{measure.ROOT / 'tests/planner/python'}"
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **air, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"})
+
+
+def air_report() -> dict[str, Any]:
+    describe = ctypes.CDLL("libcudart.so.13").air_card_report
+    describe.restype = ctypes.c_char_p
+    return json.loads(describe())
+
+
+def counts() -> dict[str, int]:
+    report = air_report()
+    emits = sum(number for name, number in report["kernels"].items() if "emit" in name and "plane" not in name)
+    return {**{name: report[name] for name in COUNTERS}, "emits": emits, "driver": report["calls"].get("cudaMemGetInfo", 0)}
+
+
+def sdxl() -> Any:
+    import diffusers
+    import torch
+
+    config = measure.model_of(MODEL).config
+    with torch.device("meta"):
+        vae = diffusers.AutoencoderKL.from_config(config)
+    vae = vae.to_empty(device="cpu").to(torch.bfloat16)
+    for tensor in (*vae.parameters(), *vae.buffers()):
+        tensor.data.fill_(0.01)
+    return vae.to("cuda").eval()
+
+
+def measured(vae: Any, z: Any, limit: str, profile: bool) -> dict[str, Any]:
+    import headroom_vae
+    import torch
+
+    handle = headroom_vae.enable(vae, limit=limit, progress=False)
+    for _ in range(2):
+        sample = vae.decode(z, return_dict=False)[0]
+    if profile:
+        import cProfile
+        import pstats
+
+        watched = cProfile.Profile()
+        watched.runcall(lambda: [vae.decode(z, return_dict=False) for _ in range(10)])
+        pstats.Stats(watched).sort_stats("tottime").print_stats(25)
+    before, seconds, own, decoding = counts(), [], before_own(), []
+    for _ in range(DECODES):
+        begun = time.perf_counter()
+        sample = vae.decode(z, return_dict=False)[0]
+        seconds.append(time.perf_counter() - begun)
+        own, seconds[-1] = before_own(), seconds[-1] - (before_own() - own)
+        decoding.append(handle.last.seconds)
+    after = counts()
+    torch.cuda.synchronize()
+    handle.disable()
+    of_one = {name: (after[name] - before[name]) / DECODES for name in after}
+    return {"limit": limit, "seconds": min(seconds), "median": sorted(seconds)[DECODES // 2], "decoding": min(decoding), **of_one,
+            "emitted_bytes": sample.numel() * 4 if of_one["emits"] else 0}
+
+
+def before_own() -> float:
+    return air_report()["own_nanoseconds"] / 1e9
+
+
+def row(one: dict[str, Any]) -> list[str]:
+    def copied(way: str) -> str:
+        return f"{one[f'copies_{way}_host']:.0f}, {one[f'bytes_{way}_host'] / 1e6:.2f} MB"
+
+    return [one["limit"].replace("MiB", " MiB").replace("GiB", " GiB"), f"{one['seconds'] * 1e3:.1f} ms", f"{one['launches']:.0f}", copied("from"),
+            copied("to"), f"{one['emitted_bytes'] / 1e6:.2f} MB", f"{one['driver']:.0f}"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", type=Path, help="the table, .md")
+    parser.add_argument("--build", type=Path, default=BUILD, help="folder with `python`, the package")
+    parser.add_argument("--card", type=Path, default=BUILD / "tests/air_card/lib", help="the air card's libraries")
+    parser.add_argument("--profile", action="store_true", help="also print where Python spends its time")
+    args = parser.parse_args()
+    over_the_air_card(args.build.resolve(), args.card.resolve())
+    import torch
+
+    torch.set_grad_enabled(False)
+    vae = sdxl()
+    z = torch.zeros(1, 4, SIDE // 8, SIDE // 8, dtype=torch.bfloat16).to("cuda")
+    rows = [measured(vae, z, limit, args.profile) for limit in LIMITS]
+    head = ["limit", "host", "launches", "host to card", "card to host", "written to host memory by kernels", "cudaMemGetInfo"]
+    table = measure.markdown_table([head, *map(row, rows)])
+    print(table)
+    if args.output:
+        title = "Host time and copies of `enable()` on a GPU"
+        explained = (f"**Nothing of this ran on a GPU.** {MODEL} in {DTYPE} at {SIDE}×{SIDE}, latent and VAE on the card, over the air card: kernels, convolutions\n"
+                     "and copies are counted and do not run. *Host* is the calling thread's time of one decode, without the card's own functions. Kernels that\n"
+                     "write to pinned host memory are counted apart from copies.\n\n")
+        args.output.write_text(measure.markdown_header(title, measure.result_header()) + explained + table)
+    return 0
+
+
+if __name__ == "__main__":
+    measure.run_main(main)
