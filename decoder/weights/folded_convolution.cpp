@@ -24,11 +24,11 @@ void sum_phases(const float* taps, float* phases) {
   }
 }
 
-bool has_stored_taps(const Graph& graph, const Op& op) {
+bool packs_on_gpu(const Graph& graph, const Op& op) {
   const ConvolutionTraits& traits = op.convolution;
   const KernelShape shape = kernel_shape(graph, op);
   if (traits.shortcut || !traits.batch_norm.empty() || !traits.mix_factor.empty()) return false;
-  if (traits.scale != 1 || traits.shift != 0) return false;
+  if (traits.product.empty() && (traits.scale != 1 || traits.shift != 0)) return false;
   if (traits.stored_order != StoredOrder::channel_row_column) return false;
   if (shape.upsamples && !traits.stacked.empty()) return false;
   const bool sums_frames =

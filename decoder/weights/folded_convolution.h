@@ -18,8 +18,9 @@ namespace headroom {
 void sum_phases(const float* taps, float* phases);
 
 /// True if the taps of a convolution are the stored ones, or the phases of these, and its bias is the stored
-/// one. A GPU packs such a convolution itself (decoder/gpu/transfers/card_weights.h).
-bool has_stored_taps(const Graph& graph, const Op& op);
+/// one, or if both come from MultipliedKernels alone. A GPU packs such a convolution itself
+/// (decoder/gpu/transfers/card_weights.h).
+bool packs_on_gpu(const Graph& graph, const Op& op);
 
 /// Final fp32 parameters of one convolution. The model's other parameters are folded into kernel and bias:
 /// - the kernels of two modules in a row are multiplied (MultipliedKernels);

@@ -213,7 +213,15 @@ class Accesses {
       const Pack::List& one = c.list[i];
       memory(one.to, one.values() * bytes_per_element(one.to_dtype), true);
       if (one.from == nullptr) continue;
-      const int64_t last = (one.outputs - 1) * one.output + (one.frames - 1) * one.frame +
+      const int64_t read_outputs = one.by != nullptr ? one.summed : one.outputs;
+      if (one.by != nullptr) {
+        const int64_t by = (one.outputs - 1) * one.by_output + (one.summed - 1) * one.by_summed;
+        memory(one.by, (by + 1) * bytes_per_element(one.by_dtype), false);
+        if (one.addend != nullptr)
+          memory(one.addend,
+                 ((one.outputs - 1) * one.addend_output + 1) * bytes_per_element(one.addend_dtype), false);
+      }
+      const int64_t last = (read_outputs - 1) * one.output + (one.frames - 1) * one.frame +
                            (one.rows - 1) * one.row + (one.columns - 1) * one.column +
                            (one.inputs - 1) * one.input;
       memory(one.from, (last + 1) * bytes_per_element(one.from_dtype), false);

@@ -321,9 +321,10 @@ struct Checksum {
 
 /// Packs parameters from a model's own tensors in the GPU's memory. Each list becomes contiguous values in
 /// the order [output][frame][row][column][input]. A kernel over nearest upsampling becomes those of its four
-/// phases, [phase][output][frame][2][2][input], by the sums of sum_phases() (decoder/weights).
+/// phases, [phase][output][frame][2][2][input], by the sums of sum_phases() (decoder/weights). The product of
+/// two kernels is summed as MultipliedKernels (decoder/weights) sums it.
 struct Pack {
-  static constexpr int32_t kMostLists = 32;
+  static constexpr int32_t kMostLists = 20;
   static constexpr int64_t kBlockValues = 2048;  ///< of a list that one thread block packs
   struct List {
     const std::byte* from = nullptr;  ///< null: every value is `constant`
@@ -332,6 +333,15 @@ struct Pack {
     float constant = 0;
     int32_t outputs = 1, frames = 1, rows = 1, columns = 1, inputs = 1;  ///< of the source; 3 × 3 for phases
     bool phases = false;
+    /// Not null: each value is `scale` times addend(output) + the sum over m of by(output, m) * from(m,
+    /// input), and `output` is the stride of m.
+    const std::byte* by = nullptr;
+    const std::byte* addend = nullptr;  ///< null: 0
+    Dtype by_dtype = Dtype::fp32, addend_dtype = Dtype::fp32;
+    int32_t summed = 0;          ///< number of m
+    bool checks_addend = false;  ///< the addend has no effect, but must be finite
+    int64_t by_output = 0, by_summed = 0, addend_output = 0;  ///< strides
+    double scale = 1;
     int64_t output = 0, frame = 0, row = 0, column = 0, input = 0;  ///< strides of the source, in elements
 
     int64_t values() const {

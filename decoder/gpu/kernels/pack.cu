@@ -50,6 +50,24 @@ __device__ __forceinline__ float phase_tap(const Pack::List& list, PackedTap at,
   return static_cast<float>(sum);
 }
 
+__device__ __forceinline__ double loaded(Dtype dtype, const std::byte* first, int64_t offset) {
+  return load_value(dtype, first + offset * Scalars::bytes(dtype));
+}
+
+/// Products of two fp32 values are exact in double, so a fused multiply-add changes nothing.
+__device__ __forceinline__ float product_tap(const Pack::List& list, const PackedTap& at) {
+  double sum = 0;
+  if (list.addend != nullptr) {
+    const double addend = loaded(list.addend_dtype, list.addend, at.output * list.addend_output);
+    sum = list.checks_addend ? addend - addend : addend;
+  }
+  for (int32_t m = 0; m < list.summed; ++m) {
+    sum += loaded(list.by_dtype, list.by, at.output * list.by_output + m * list.by_summed) *
+           loaded(list.from_dtype, list.from, m * list.output + at.input * list.input);
+  }
+  return static_cast<float>(sum * list.scale);
+}
+
 __device__ __forceinline__ float packed_value(const Pack::List& list, uint32_t number) {
   if (list.from == nullptr) return list.constant;
   const auto next = [&number](int32_t extent) {
@@ -64,6 +82,7 @@ __device__ __forceinline__ float packed_value(const Pack::List& list, uint32_t n
   at.row = next(list.phases ? 2 : list.rows);
   at.frame = next(list.frames);
   at.output = next(list.outputs);
+  if (list.by != nullptr) return product_tap(list, at);
   return list.phases ? phase_tap(list, at, static_cast<int32_t>(number)) : stored_tap(list, at);
 }
 

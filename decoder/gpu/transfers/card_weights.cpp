@@ -70,7 +70,7 @@ std::vector<OpId> folded_operations(const Graph& graph) {
   std::vector<OpId> folded;
   for (const OpId id : all_operations(graph)) {
     const Op& op = graph.op(id);
-    if (op.kind == OpKind::conv && !has_stored_taps(graph, op)) folded.push_back(id);
+    if (op.kind == OpKind::conv && !packs_on_gpu(graph, op)) folded.push_back(id);
   }
   return folded;
 }
@@ -82,6 +82,8 @@ void CardWeights::pack(const std::vector<OpId>& operations, std::byte* to, const
     const PinnedWeights::Packed folded = folded_ != nullptr ? folded_->of(id) : PinnedWeights::Packed{};
     if (folded.bytes > 0) {
       gpu_.copy(gpu::Stream::compute, to, folded.values, folded.bytes);
+    } else if (op.kind == OpKind::conv && !op.convolution.product.empty()) {
+      add_product(op, to, lists);
     } else if (op.kind == OpKind::conv) {
       add_convolution(op, to, lists);
     } else if (operation(op.kind).has_scale_and_bias) {
@@ -97,13 +99,13 @@ void CardWeights::add_convolution(const Op& op, std::byte* to, Lists& lists) con
   const ConvolutionTraits& traits = op.convolution;
   const std::vector<Parameter> parameters = parameters_of(graph_, op);
   const size_t modules = std::max<size_t>(1, traits.stacked.size());
-  const int64_t outputs = shape.outputs / static_cast<int64_t>(modules), part = traits.part * shape.outputs;
+  const int64_t outputs = shape.outputs / static_cast<int64_t>(modules);
   const int64_t earlier = std::max<int64_t>(shape.frames, traits.stored_frames) - shape.frames;
   std::byte* const bias_at = to + second_offset(graph_, op, dtype_);
   for (size_t module = 0; module < modules; ++module) {
     const DeviceArray& array = parameters_.of(parameters[module]);
     List list = kernel_list(array, shape, outputs);
-    list.from += (part * list.output + earlier * list.frame) * bytes_per_element(array.dtype);
+    list.from += earlier * list.frame * bytes_per_element(array.dtype);
     list.to = to;
     list.to_dtype = dtype_;
     to += list.values() * bytes_per_element(dtype_);
@@ -111,7 +113,44 @@ void CardWeights::add_convolution(const Op& op, std::byte* to, Lists& lists) con
   }
   const DeviceArray* bias = traits.bias ? &parameters_.of(parameters[modules]) : nullptr;
   lists.push_back(list_of(bias, shape.outputs, 0, dtype_, bias_at));
-  if (bias != nullptr) lists.back().from += part * lists.back().output * bytes_per_element(bias->dtype);
+}
+
+void CardWeights::add_product(const Op& op, std::byte* to, Lists& lists) const {
+  const KernelProduct& product = op.convolution.product;
+  const int64_t channels = output_channels(graph_, op);
+  const std::vector<Parameter> parameters = parameters_of(graph_, op);
+  const auto own = [&](const ModulePart& part, const char* name) {
+    const Parameter& parameter =
+        *std::find_if(parameters.begin(), parameters.end(),
+                      [&](const Parameter& other) { return other.name == part.module + name; });
+    DeviceArray array = parameters_.of(parameter);
+    array.values += part.part * channels * array.strides[0] * bytes_per_element(array.dtype);
+    return array;
+  };
+  const DeviceArray first = own(product.first, ".weight"), second = own(product.second, ".weight");
+  const DeviceArray first_bias = own(product.first, ".bias"), second_bias = own(product.second, ".bias");
+  const bool transposed = product.transposes_second;
+  List list{.to = to, .to_dtype = dtype_, .outputs = narrow(channels), .summed = narrow(channels)};
+  list.by = second.values;
+  list.by_dtype = second.dtype;
+  list.by_output = second.strides[transposed ? 1 : 0];
+  list.by_summed = second.strides[transposed ? 0 : 1];
+  list.scale = op.convolution.scale;
+  List bias = list;
+  list.from = first.values;
+  list.from_dtype = first.dtype;
+  list.inputs = narrow(channels);
+  list.output = first.strides[0];
+  list.input = first.strides[1];
+  bias.to = to + second_offset(graph_, op, dtype_);
+  bias.from = first_bias.values;
+  bias.from_dtype = first_bias.dtype;
+  bias.output = first_bias.strides[0];
+  bias.addend = second_bias.values;
+  bias.addend_dtype = second_bias.dtype;
+  bias.addend_output = second_bias.strides[0];
+  bias.checks_addend = transposed;
+  lists.insert(lists.end(), {list, bias});
 }
 
 void CardWeights::add_norm(const Op& op, std::byte* to, Lists& lists) const {

@@ -34,6 +34,7 @@ class CardWeights {
  private:
   using Lists = std::vector<gpu::Pack::List>;
   void add_convolution(const Op& op, std::byte* to, Lists& lists) const;
+  void add_product(const Op& op, std::byte* to, Lists& lists) const;
   void add_norm(const Op& op, std::byte* to, Lists& lists) const;
 
   gpu::Gpu& gpu_;
