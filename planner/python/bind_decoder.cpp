@@ -260,6 +260,11 @@ struct Weights {
     for (const auto& [key, value] : *tensors) arrays.emplace(nb::cast<std::string>(key), device_array(value));
     card.emplace(origin, std::move(arrays));
   }
+  /// Throws InputError naming the first parameter of the graph that is missing or has another shape.
+  void require_all(const Graph& graph) const {
+    if (held) return held->weights().require_all(graph);
+    if (card) card->require_all(graph);
+  }
   std::optional<HeldTensors> held;
   std::optional<CardParameters> card;
 };
@@ -372,7 +377,7 @@ void bind_decoder(nb::module_& module) {
   module.def(
       "require_parameters",
       [](const Model& model, const nb::dict& tensors, const std::string& origin) {
-        HeldTensors(tensors, origin).weights().require_all(model.graph);
+        Weights(tensors, origin).require_all(model.graph);
       },
       "model"_a, "tensors"_a, "origin"_a,
       "Raises InputError naming the first parameter that is missing or has another shape.");

@@ -54,6 +54,12 @@ const DeviceArray& CardParameters::of(const Parameter& parameter) const {
   return array;
 }
 
+void CardParameters::require_all(const Graph& graph) const {
+  for (const Op& op : graph.ops()) {
+    for (const Parameter& parameter : parameters_of(graph, op)) of(parameter);
+  }
+}
+
 ParameterSource CardParameters::source(HostCopies& copies) const {
   return [this, &copies, last = std::make_shared<LastRead>()](const Parameter& parameter,
                                                               const Interval& elements, float* out) {

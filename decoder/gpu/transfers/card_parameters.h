@@ -20,6 +20,8 @@ class CardParameters {
 
   /// Throws InputError if the parameter is missing or has another shape.
   const DeviceArray& of(const Parameter& parameter) const;
+  /// Throws like of() for the first parameter of the graph that is missing or has another shape.
+  void require_all(const Graph& graph) const;
   /// Reads parameters from the GPU. Throws InputError for a value that is not finite. Both references must
   /// outlive the source. Not thread-safe.
   ParameterSource source(HostCopies& copies) const;

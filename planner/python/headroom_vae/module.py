@@ -141,7 +141,8 @@ class ModuleDecoder:
         _require_cpu_to_release(device, release)
         if own != device and warn:
             warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
-        _core.require_parameters(self.model, parameters.tensors(), self.model.name)
+        on_card = None if device == "cpu" else parameters.on_card(device)
+        _core.require_parameters(self.model, parameters.tensors() if on_card is None else on_card[0], self.model.name)
 
     def _unchanged_parameters(self) -> Parameters:
         """The module's parameters. Raises Unsupported if the module differs from what its class makes."""
