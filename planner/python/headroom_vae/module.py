@@ -223,8 +223,9 @@ class ModuleDecoder:
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
                         run = decoder.decode(
-                            plan, tensors, given(latent), picture_memory if out is None else out, threads=torch.get_num_threads(), progress=told, trace_file=trace_file
-                        )
+                            plan, tensors, given(latent), picture_memory if out is None else out,
+                            threads=torch.get_num_threads(), progress=told, trace_file=trace_file,
+                        )  # fmt: skip
                 except OutOfGpuMemory as refused:  # another program took the memory after planning
                     refusals.append(refused)
                     limit = min(free_bytes(device, self._held_on(device), 0), prediction.peak_bytes * 7 // 8) if plans > 1 else limit
