@@ -18,11 +18,10 @@ constexpr DeviceRates kTwoCores{
     .scratch_bytes_per_second = 500e6,  // a solid-state disk
 };
 
-DeviceRates gpu_rates(const GpuCard& card, Dtype dtype) {
-  const bool wide = dtype == Dtype::fp32;
+DeviceRates gpu_rates(const GpuCard& card, Dtype dtype, Tf32 tf32) {
   return {
-      .convolution_flops_per_second = wide ? card.fp32_flops_per_second : card.convolution_flops_per_second,
-      .attention_flops_per_second = wide ? card.fp32_flops_per_second : card.attention_flops_per_second,
+      .convolution_flops_per_second = card.convolution_rate(dtype, tf32),
+      .attention_flops_per_second = card.attention_rate(dtype, tf32),
       .narrow_flops_per_second = card.narrow_flops_per_second,
       .weights_bytes_per_second = card.weights_bytes_per_second,
       .host_bytes_per_second = card.host_bytes_per_second,
@@ -32,8 +31,8 @@ DeviceRates gpu_rates(const GpuCard& card, Dtype dtype) {
 
 }  // namespace
 
-DeviceRates assumed_rates(DeviceKind device, Dtype dtype) {
-  return device == DeviceKind::cpu ? kTwoCores : gpu_rates(GpuCard{}, dtype);
+DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32) {
+  return device == DeviceKind::cpu ? kTwoCores : gpu_rates(GpuCard{}, dtype, tf32);
 }
 
 bool counts_flops(const Op& op) {

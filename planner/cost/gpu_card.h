@@ -3,12 +3,14 @@
 #include <cstdint>
 
 #include "decoder/gpu/calls/reservation_sizes.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom::planner {
 
 /// A GPU as assumed costs describe it: an H100 with 80 GB (SXM). docs/planning.md gives the source of each
 /// figure. Rates of convolutions and of host memory were measured on such a card with PyTorch. Rates of
-/// attention and of fp32 were measured in decodes by Headroom. The other figures are estimates.
+/// attention in 16 bits and of narrow fp32 convolutions were measured in decodes by Headroom. The other
+/// figures are estimates.
 struct GpuCard {
   int64_t multiprocessors = 132;
   double dram_bytes_per_second = 3.0e12;
@@ -21,7 +23,14 @@ struct GpuCard {
   /// Cost of filling and draining a multiprocessor's pipeline, in multiply-adds per value.
   double pipeline_products = 300;
   double attention_flops_per_second = 180e12;  ///< matrix products in chunks, with softmax between them
-  double fp32_flops_per_second = 12e12;        ///< without tensor cores
+  /// fp32 without tensor cores: convolutions by cuDNN's fastest engine, by its next one, and attention.
+  double fp32_convolution_flops_per_second = 26e12;
+  double fp32_narrow_convolution_flops_per_second = 12e12;
+  double fp32_attention_flops_per_second = 45e12;
+  /// fp32 on tensor cores, which round inputs to TF32. The rate of convolutions depends on their products as
+  /// that of 16 bits does.
+  double tf32_convolution_flops_per_second = 330e12;
+  double tf32_attention_flops_per_second = 105e12;
   /// Grouped convolutions and linear attention, which do few multiply-adds for each value.
   double narrow_flops_per_second = 5e12;
   double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next
@@ -34,6 +43,16 @@ struct GpuCard {
   double host_bytes_per_second = 44.9e9;
   double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way
   ReservationSizes reservation = kLibtorchReservation;
+
+  double attention_rate(Dtype dtype, Tf32 tf32) const {
+    if (dtype != Dtype::fp32) return attention_flops_per_second;
+    return tf32.products ? tf32_attention_flops_per_second : fp32_attention_flops_per_second;
+  }
+  /// Of convolutions with very many multiply-adds per value and 16 inputs or more.
+  double convolution_rate(Dtype dtype, Tf32 tf32) const {
+    if (dtype != Dtype::fp32) return convolution_flops_per_second;
+    return tf32.convolutions ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;
+  }
 };
 
 }  // namespace headroom::planner

@@ -30,6 +30,9 @@ BlockOutputs block_outputs(int64_t outputs) {
   return {32, 0.35};
 }
 
+/// For fewer inputs cuDNN prefers an fp32 engine that is slower for more.
+constexpr int64_t kFewestWideInputs = 16;
+
 /// Kernels after a convolution's own that rewrite its output.
 int32_t rewrites_of(const Op& op) {
   if (op.kind != OpKind::conv) return 0;
@@ -84,17 +87,21 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
   const bool plain = op.kind == OpKind::conv && op.groups == 1;
   if (!plain && op.kind != OpKind::attention) {
     seconds_per_position_ = flops / card.narrow_flops_per_second;
-  } else if (sizes.dtype == Dtype::fp32 || op.stride != Axes<int32_t>{1, 1, 1}) {
-    // Strided convolutions run on our own kernel without tensor cores.
-    seconds_per_position_ = flops / card.fp32_flops_per_second;
   } else if (op.kind == OpKind::attention) {
-    seconds_per_position_ = flops / card.attention_flops_per_second;
+    seconds_per_position_ = flops / card.attention_rate(sizes.dtype, sizes.tf32);
+  } else if (op.stride != Axes<int32_t>{1, 1, 1}) {
+    // Our own kernel without tensor cores.
+    seconds_per_position_ = flops / card.fp32_narrow_convolution_flops_per_second;
+  } else if (sizes.dtype == Dtype::fp32 && !sizes.tf32.convolutions) {
+    const bool is_narrow = graph.tensor(op.inputs[0]).channels < kFewestWideInputs;
+    seconds_per_position_ = flops / (is_narrow ? card.fp32_narrow_convolution_flops_per_second
+                                               : card.fp32_convolution_flops_per_second);
   } else {
     const int64_t outputs = graph.tensor(op.output).channels;
     const BlockOutputs block = block_outputs(outputs);
     const double products = flops / (2 * double(outputs));
-    const double rate =
-        card.convolution_flops_per_second * block.share * products / (products + card.pipeline_products);
+    const double rate = card.convolution_rate(sizes.dtype, sizes.tf32) * block.share * products /
+                        (products + card.pipeline_products);
     seconds_per_position_ = flops / rate;
     waves_.blocks_across = ceil_divide(outputs, block.outputs);
     waves_.wave_seconds = double(multiprocessors_ * kBlockPositions * block.outputs) * 2 * products / rate;

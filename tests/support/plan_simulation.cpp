@@ -348,7 +348,7 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
       }
       const double area = double(extent.y * extent.x);
       const double rate = sizes.device == DeviceKind::cpu ? assumptions.attention_flops_per_second
-                          : sizes.dtype == Dtype::fp32    ? assumptions.card.fp32_flops_per_second
+                          : sizes.dtype == Dtype::fp32    ? assumptions.card.fp32_attention_flops_per_second
                                                           : assumptions.card.attention_flops_per_second;
       bringing += double(blocks.moved_bytes()) * frames * double(pass.tiles.y.size() * pass.tiles.x.size()) /
                   (blocks.tier() == MemoryTier::host ? assumptions.host_bytes_per_second

@@ -49,7 +49,10 @@ double convolution_seconds(const Graph& graph, const Op& op, double area, const 
   const double inputs = double(graph.tensor(op.inputs[0]).channels);
   const double outputs = double(graph.tensor(op.output).channels);
   const double products = inputs * (upsamples ? 4 : double(op.kernel.y * op.kernel.x));
-  if (sizes.dtype == Dtype::fp32) return 2 * products * outputs * area / card.fp32_flops_per_second;
+  if (sizes.dtype == Dtype::fp32)
+    return 2 * products * outputs * area /
+           (inputs < 16 ? card.fp32_narrow_convolution_flops_per_second
+                        : card.fp32_convolution_flops_per_second);
   const double across = outputs > 64 ? 128 : outputs > 32 ? 64 : 32;
   const double share = outputs > 128 ? 1 : outputs > 64 ? 0.85 : outputs > 32 ? 0.6 : 0.35;
   const double rate =
@@ -66,7 +69,8 @@ double arithmetic(const Graph& graph, const Step& step, double area, const Sizes
   if (step.kind != OpKind::attention) return 0;
   const Extent keys = extent_of(graph.tensor(graph.op(step.op).inputs[1]), sizes.latent);
   const double flops = 4 * double(keys.y * keys.x * graph.tensor(step.tensor).channels) * area;
-  return flops / (sizes.dtype == Dtype::fp32 ? card.fp32_flops_per_second : card.attention_flops_per_second);
+  return flops / (sizes.dtype == Dtype::fp32 ? card.fp32_attention_flops_per_second
+                                             : card.attention_flops_per_second);
 }
 
 Moment moment_of(const Graph& graph, const Pass& pass, size_t number, const Region& grid, size_t band,

@@ -37,7 +37,8 @@ struct Picture {
   int64_t rows = 128, columns = 128;
   Dtype dtype = Dtype::bf16;
   int64_t items = 1;
-  Sizes sizes() const { return {{1, rows, columns}, items, dtype, DeviceKind::cuda}; }
+  Tf32 tf32{};
+  Sizes sizes() const { return {{1, rows, columns}, items, dtype, DeviceKind::cuda, std::nullopt, tf32}; }
 };
 
 /// Seconds of a pass with tiles of `tile_rows` grid rows, without the fixed cost of a pass.
@@ -90,7 +91,11 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
         Approx(0.85 * kConvolutions / 1e12 * 2304 / 2604.0).epsilon(0.002));
   CHECK(all.tera_flops("point 512 512", 512) == Approx(kConvolutions / 1e12 * 512 / 812.0).epsilon(0.002));
   const Picture wide{128, 128, Dtype::fp32};
-  CHECK(all.conv("conv 512 512", wide) == Approx(128.0 * 128 * 2 * 9 * 512 * 512 / 12e12));
+  CHECK(all.conv("conv 512 512", wide) == Approx(128.0 * 128 * 2 * 9 * 512 * 512 / 26e12));
+  CHECK(all.conv("conv 4 512", wide) == Approx(128.0 * 128 * 2 * 9 * 4 * 512 / 12e12));
+  // With TF32 in waves, as in 16 bits.
+  const Picture tf32{128, 128, Dtype::fp32, 1, {.convolutions = true}};
+  CHECK(all.conv("conv 512 512", tf32) == Approx(4 * 132 * 128.0 * 128 * 2 * 4608 / (330e12 * 4608 / 4908)));
   // Strided convolutions use no tensor cores in any dtype.
   CHECK(all.conv("strided 256 256", {128, 128}) == Approx(128.0 * 128 * 2 * 9 * 256 * 256 / 12e12));
   // 36 products per value allow 71 TFLOP/s, but writing the output takes longer.
