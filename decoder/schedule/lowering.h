@@ -10,7 +10,7 @@ namespace headroom {
 
 /// Operations fused into convolutions, on CUDA only. Convolutions of pictures write kept tensors directly.
 /// For clips this would be slow, because a block has a few rows of all frames. In 16 bits, convolutions also
-/// add residuals; cuDNN has no such kernel for fp32.
+/// add residuals. cuDNN offers engines for that in fp32 too, but nobody has run them in place on a card.
 struct Fusion {
   bool blocks = false, residuals = false;
 };
