@@ -15,7 +15,6 @@ import warnings
 import headroom_vae
 import tiny
 import torch
-from headroom_vae import neighbours
 from tiny import latent
 from torch._subclasses import FakeTensorMode
 
@@ -390,6 +389,8 @@ class Past(Case):
 
 
     def test_s13_a_second_process_under_limit_auto_says_so(self):
+        from headroom_vae import neighbours
+
         hold = "import fcntl, os, sys; file = open(sys.argv[1], 'w+'); fcntl.flock(file, fcntl.LOCK_EX); file.write(f'{os.getpid():<10}'); file.flush(); print('held', flush=True); input()"
         vae, z = tiny.kl(), latent(1, 4, 6, 5)
         headroom_vae.enable(vae)
