@@ -203,6 +203,16 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
   return growth;
 }
 
+/// Throws InputError if --device is of another kind than the device of a plan.
+void check_planned_device(const QueueRun& run, const RequestQueue& queue) {
+  for (const Plan& plan : queue.plans) {
+    const DeviceKind device = plan.request.device;
+    if (!run.device || device == run.device->kind) continue;
+    throw InputError("--device: " + run.queue_file + " is planned for " + name_of(device) + ", found " +
+                     text_of(*run.device));
+  }
+}
+
 }  // namespace
 
 RunStats decode_queue(QueueRun run, Notes& progress) {
@@ -211,12 +221,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   const RequestQueue queue = read_queue(run);
   const std::vector<Job> jobs = jobs_of(run, queue);
   const MadeFolders folders = prepare_files(run, queue, jobs);
-  for (size_t i = 0; i < queue.plans.size(); ++i) {
-    const DeviceKind device = queue.plans[i].request.device;
-    if (!run.device || device == run.device->kind) continue;
-    throw InputError(std::string("--device: ") + run.queue_file + " is planned for " + name_of(device) +
-                     ", found " + text_of(*run.device));
-  }
+  check_planned_device(run, queue);
   const QueuePrediction prediction = predict(queue);
 
   progress.tell(begun(run, queue, prediction));
