@@ -55,9 +55,9 @@ inline double made_up_seconds(const gpu::Call& call) {
           return positions(queries) * positions(frame) * c.values.channels / 256;
         } else if constexpr (std::is_same_v<T, gpu::Convolve>) {
           return positions(c.region) * c.shape.inputs * c.shape.outputs / c.shape.groups / 32;
-        } else if constexpr (requires { c.target; }) {
+        } else if constexpr (requires { c.target.region; }) {
           return positions(c.target.region) * c.target.channels;
-        } else if constexpr (requires { c.source; }) {
+        } else if constexpr (requires { c.source.channels; }) {
           return positions(c.region) * c.source.channels;
         } else if constexpr (requires { c.chunk; }) {
           return positions(c.region) * c.chunk.channels;
