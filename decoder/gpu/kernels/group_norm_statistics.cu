@@ -82,8 +82,8 @@ struct alignas(16) Slice {
 
 /// Merges a list of moments in its order. `lanes` neighbouring threads do this for one group, and the first
 /// of them gets the result. All threads of the block call it.
-__device__ Moments merged_list(const Moments* list, int64_t stride, int32_t count, uint32_t lanes,
-                               Moments* shared) {
+__device__ inline Moments merged_list(const Moments* list, int64_t stride, int32_t count, uint32_t lanes,
+                                      Moments* shared) {
   const uint32_t lane = threadIdx.x % lanes;
   const int32_t share = (count + static_cast<int32_t>(lanes) - 1) / static_cast<int32_t>(lanes);
   const int32_t first = share * static_cast<int32_t>(lane);
@@ -100,7 +100,7 @@ __device__ Moments merged_list(const Moments* list, int64_t stride, int32_t coun
 
 /// Returns true in the last of `count` thread blocks that call it with this counter, and resets the counter.
 /// This block then sees what the others have written.
-__device__ bool is_last(uint32_t* counter, int32_t count, uint32_t* shared) {
+__device__ inline bool is_last(uint32_t* counter, int32_t count, uint32_t* shared) {
   __syncthreads();
   if (threadIdx.x == 0) {
     *shared = arrive(counter) + 1 == static_cast<uint32_t>(count) ? 1 : 0;
@@ -113,8 +113,8 @@ __device__ bool is_last(uint32_t* counter, int32_t count, uint32_t* shared) {
 /// Merges the partial moments of a slice's groups into the state. They are a list in the order of segments.
 /// The last block of each stretch of the list merges the stretch. The last of these blocks merges the
 /// results. So the order of additions does not depend on the order of the blocks.
-__device__ void merge_segments(const AddMoments& call, int32_t slices_of_group, const Slice& slice,
-                               Moments* shared, uint32_t* shared_word) {
+__device__ inline void merge_segments(const AddMoments& call, int32_t slices_of_group, const Slice& slice,
+                                      Moments* shared, uint32_t* shared_word) {
   const int64_t frame_moments = int64_t{gridDim.x} * slices_of_group;
   const int64_t set = call.by_frame ? blockIdx.z : 0, earlier = call.by_frame ? 0 : blockIdx.z;
   const auto count = static_cast<int32_t>(call.by_frame ? frame_moments : frame_moments * gridDim.z);
