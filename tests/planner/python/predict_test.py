@@ -24,7 +24,7 @@ class Predictions(unittest.TestCase):
             ("sdxl", 2048, 2048, {"limit": "2GiB"}),
             ("sdxl", 4096, 4096, {"limit": 9 << 29}),
             ("flux", 2048, 2048, {"limit": "1536MiB", "dtype": "bf16"}),
-            ("hunyuan-video", 720, 1280, {"frames": 129, "limit": "4GiB", "scratch": tempfile.gettempdir()}),
+            ("hunyuan-video", 720, 1280, {"frames": 129, "limit": "5500MiB", "scratch": tempfile.gettempdir()}),
             ("hunyuan-video", 720, 1280, {"frames": 129, "limit": "1MiB"}),
         ):
             with self.subTest(model=name, height=height, **options):
