@@ -19,7 +19,7 @@ from unittest import mock
 import headroom_vae
 import tiny
 import torch
-from headroom_vae import device
+from headroom_vae import device, tf32
 
 CARDS = (0, 1)
 latent = functools.partial(tiny.latent, seed=3)
@@ -47,6 +47,7 @@ def tearDownModule():
 class TwoDevices(tiny.Case):
     def setUp(self):
         super().setUp()
+        self.enterContext(tf32.full_fp32())  # torch's default is TF32, which the air card computes too
         module = mock.patch.object(device, "GPU_MODULE", Path(os.environ["HEADROOM_AIR_MODULE"]))
         module.start()
         self.addCleanup(module.stop)
