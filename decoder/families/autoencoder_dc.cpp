@@ -307,10 +307,11 @@ class Builder {
 
   /// A convolution without bias, followed by a norm.
   TensorId normalised_conv(const std::string& name, const std::string& norm_name, TensorId x,
-                           int64_t channels, Axes<int32_t> kernel, Norm norm) {
+                           int64_t channels, Axes<int32_t> kernel, Norm norm, bool linear = false) {
     if (norm == Norm::batch)
-      return graph_.conv(name, x, channels, kernel, {.bias = false, .batch_norm = norm_name});
-    const TensorId h = graph_.conv(name, x, channels, kernel, {.bias = false});
+      return graph_.conv(name, x, channels, kernel,
+                         {.bias = false, .batch_norm = norm_name, .linear = linear});
+    const TensorId h = graph_.conv(name, x, channels, kernel, {.bias = false, .linear = linear});
     return graph_.rms_norm(norm_name, h, kNormEpsilon, Activation::none);
   }
 
@@ -327,9 +328,9 @@ class Builder {
     const int64_t heads = stage.width / config_.head_channels;
     const int64_t channels = 3 * heads * config_.head_channels;
     const auto group_count = [](int64_t groups) { return static_cast<int32_t>(groups); };
-    std::vector<TensorId> inputs{
-        graph_.conv(name + ".to_qkv", x, channels, {1, 1, 1},
-                    {.bias = false, .stacked = {name + ".to_q", name + ".to_k", name + ".to_v"}})};
+    std::vector<TensorId> inputs{graph_.conv(
+        name + ".to_qkv", x, channels, {1, 1, 1},
+        {.bias = false, .stacked = {name + ".to_q", name + ".to_k", name + ".to_v"}, .linear = true})};
     for (size_t i = 0; i < stage.scales.size(); ++i) {
       const std::string scale = name + ".to_qkv_multiscale." + std::to_string(i);
       const TensorId gathered =
@@ -340,9 +341,10 @@ class Builder {
     }
     const TensorId sums = graph_.key_value_sums(name + ".sums", inputs, config_.head_channels);
     const TensorId mixed = graph_.linear_attention(name + ".attention", inputs, sums, kAttentionEpsilon);
-    return graph_.add(
-        name,
-        normalised_conv(name + ".to_out", name + ".norm_out", mixed, stage.width, {1, 1, 1}, stage.norm), x);
+    return graph_.add(name,
+                      normalised_conv(name + ".to_out", name + ".norm_out", mixed, stage.width, {1, 1, 1},
+                                      stage.norm, true),
+                      x);
   }
 
   TensorId gated_block(const std::string& name, TensorId x) {

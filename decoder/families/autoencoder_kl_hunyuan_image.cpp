@@ -80,7 +80,8 @@ class Builder {
     TensorId x = graph_.add_latent(config_.latent_channels);
     x = graph_.conv("decoder.conv_in", x, config_.widths.back(), {1, 3, 3}, {.shortcut = true});
     x = blocks_.resnet("decoder.mid_block.resnets.0", x, config_.widths.back());
-    x = blocks_.attention("decoder.mid_block.attentions.0", x, {.norm = "norm", .output = "proj"});
+    x = blocks_.attention("decoder.mid_block.attentions.0", x,
+                          {.norm = "norm", .output = "proj", .linear = false});
     x = blocks_.resnet("decoder.mid_block.resnets.1", x, config_.widths.back());
     int64_t number = 0;
     const auto next = [&] { return "decoder.up_blocks." + std::to_string(number++); };

@@ -40,6 +40,7 @@ TensorId GroupNormBlocks::attention(const std::string& name, TensorId x, const A
                                                    .k = {name + ".to_k"},
                                                    .v = {name + ".to_v"},
                                                    .out = name + "." + kind.output,
+                                                   .linear = kind.linear,
                                                    .frames = kind.frames});
   return graph_.add(name, attended, x);
 }

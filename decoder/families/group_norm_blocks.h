@@ -14,6 +14,7 @@ class GroupNormBlocks {
   struct AttentionKind {
     const char* norm = "group_norm";
     const char* output = "to_out.0";
+    bool linear = true;  ///< as in ConvolutionTraits
     AttentionFrames frames = AttentionFrames::each;
   };
 

@@ -235,8 +235,9 @@ TensorId Graph::self_attention(const std::string& name, TensorId x, const Attent
     throw std::logic_error(name + ": interleaved frames mix channels, so keys differ from the input");
   const int64_t channels = tensor(x).channels;
   const auto product = [&](const std::string& of, TensorId from, const KernelProduct& kernels, double scale) {
-    return conv(of, from, channels, {1, 1, 1},
-                {.over_frames = modules.over_frames, .product = kernels, .scale = scale});
+    return conv(
+        of, from, channels, {1, 1, 1},
+        {.over_frames = modules.over_frames, .product = kernels, .linear = modules.linear, .scale = scale});
   };
   const TensorId queries =
       product(name + ".to_q", x, {modules.q, modules.k, true}, attention_scale(channels));

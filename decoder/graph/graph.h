@@ -285,6 +285,9 @@ struct ConvolutionTraits {
   StoredOrder stored_order = StoredOrder::channel_row_column;
   /// Empty: the operation is a module of its own.
   KernelProduct product{};
+  /// The model's own code multiplies matrices here (torch.nn.Linear). So TF32 of products holds, not that of
+  /// convolutions.
+  bool linear = false;
   /// Name of a stored scalar m: the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution. Empty:
   /// none.
   std::string mix_factor{};
@@ -296,8 +299,8 @@ struct ConvolutionTraits {
 /// tensor and the softmax.
 struct AttentionModules {
   ModulePart q{}, k{}, v{};
-  std::string out{};         ///< the output projection, which is also the name of its operation
-  bool over_frames = false;  ///< as in ConvolutionTraits
+  std::string out{};  ///< the output projection, which is also the name of its operation
+  bool over_frames = false, linear = false;        ///< as in ConvolutionTraits
   AttentionFrames frames = AttentionFrames::each;  ///< not interleaved
 };
 

@@ -316,5 +316,32 @@ TEST_CASE("a built-in name in any case is taken, and one that is nearly right su
   CHECK(nearest_built_in("").empty());
 }
 
+TEST_CASE("convolutions that are torch.nn.Linear in diffusers are linear, and no others") {
+  const auto linear_of = [](const char* model) {
+    std::vector<std::string> names;
+    const Model known = resolve_model(model);
+    for (const Op& op : known.graph.ops()) {
+      if (op.convolution.linear) names.push_back(op.name);
+    }
+    return names;
+  };
+  const std::string attention = "decoder.mid_block.attentions.0.";
+  const std::vector<std::string> kl{attention + "to_q", attention + "to_out.0"};
+  for (const char* model : {"sdxl", "flux", "flux2", "hunyuan-video"}) {
+    CAPTURE(model);
+    CHECK(linear_of(model) == kl);
+  }
+  for (const char* model : {"wan2.1", "hunyuan-image-2.1", "hunyuan-video-1.5", "taesd"}) {
+    CAPTURE(model);
+    CHECK(linear_of(model).empty());
+  }
+  const std::vector<std::string> dc = linear_of("sana-dc-ae-f32c32");
+  REQUIRE(!dc.empty());
+  for (const std::string& name : dc) {
+    CAPTURE(name);
+    CHECK((name.ends_with(".attn.to_qkv") || name.ends_with(".attn.to_out")));
+  }
+}
+
 }  // namespace
 }  // namespace headroom
