@@ -1,5 +1,6 @@
 #include "decoder/gpu/calls/plain_view.h"
 #include "decoder/gpu/gpu_steps.h"
+#include "decoder/operations/tf32_use.h"
 
 namespace headroom {
 namespace {
@@ -31,15 +32,14 @@ void gpu_steps::conv(GpuSteps& steps, const StepCall& call) {
   first_frame.t.end = part.t.begin;
   if (op.convolution.keeps_first_frame && part.t.begin == 0 && part.t.end > 0)
     first_frame.t.end = part.t.begin = 1;
-  const Tf32& tf32 = steps.sizes.tf32;
+  const bool tf32 = may_use_tf32(op, steps.sizes.tf32);
   const bool adds = call.inputs.size() > 1;
   for (int64_t i = 0; i < call.items; ++i) {
     const gpu::View input = steps.view_of(call.inputs[0], i), target = steps.view_of(call.target, i);
     if (first_frame.t.end > first_frame.t.begin) steps.gpu.run(gpu::Copy{input, target, first_frame});
     if (part.t.begin == part.t.end) continue;
     steps.gpu.run(gpu::Convolve{input, adds ? steps.view_of(call.inputs[1], i) : gpu::View{}, target, part,
-                                shape_of(kernel), weights.kernel, weights.bias, taken.get(), bytes,
-                                op.convolution.linear ? tf32.products : tf32.convolutions});
+                                shape_of(kernel), weights.kernel, weights.bias, taken.get(), bytes, tf32});
     if (op.activation != Activation::none) steps.gpu.run(gpu::Activate{target, op.activation, part});
   }
 }

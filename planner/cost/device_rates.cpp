@@ -20,8 +20,8 @@ constexpr DeviceRates kTwoCores{
 
 DeviceRates gpu_rates(const GpuCard& card, Dtype dtype, Tf32 tf32) {
   return {
-      .convolution_flops_per_second = card.convolution_rate(dtype, tf32),
-      .attention_flops_per_second = card.attention_rate(dtype, tf32),
+      .convolution_flops_per_second = card.convolution_rate(dtype, tf32.convolutions),
+      .attention_flops_per_second = card.attention_rate(dtype, tf32.products),
       .narrow_flops_per_second = card.narrow_flops_per_second,
       .weights_bytes_per_second = card.weights_bytes_per_second,
       .host_bytes_per_second = card.host_bytes_per_second,

@@ -44,14 +44,14 @@ struct GpuCard {
   double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way
   ReservationSizes reservation = kLibtorchReservation;
 
-  double attention_rate(Dtype dtype, Tf32 tf32) const {
+  double attention_rate(Dtype dtype, bool tf32) const {
     if (dtype != Dtype::fp32) return attention_flops_per_second;
-    return tf32.products ? tf32_attention_flops_per_second : fp32_attention_flops_per_second;
+    return tf32 ? tf32_attention_flops_per_second : fp32_attention_flops_per_second;
   }
   /// Of convolutions with very many multiply-adds per value and 16 inputs or more.
-  double convolution_rate(Dtype dtype, Tf32 tf32) const {
+  double convolution_rate(Dtype dtype, bool tf32) const {
     if (dtype != Dtype::fp32) return convolution_flops_per_second;
-    return tf32.convolutions ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;
+    return tf32 ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;
   }
 };
 

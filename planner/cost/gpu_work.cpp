@@ -2,6 +2,7 @@
 
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
+#include "decoder/operations/tf32_use.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"
 #include "planner/cost/device_rates.h"
@@ -84,15 +85,16 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
   const Op& op = graph.op(step.op);
   if (!counts_flops(op)) return;
   const double flops = flops_per_position(graph, op, sizes.latent);
+  const bool tf32 = may_use_tf32(op, sizes.tf32);
   const bool plain = op.kind == OpKind::conv && op.groups == 1;
   if (!plain && op.kind != OpKind::attention) {
     seconds_per_position_ = flops / card.narrow_flops_per_second;
   } else if (op.kind == OpKind::attention) {
-    seconds_per_position_ = flops / card.attention_rate(sizes.dtype, sizes.tf32);
+    seconds_per_position_ = flops / card.attention_rate(sizes.dtype, tf32);
   } else if (op.stride != Axes<int32_t>{1, 1, 1}) {
     // Our own kernel without tensor cores.
     seconds_per_position_ = flops / card.fp32_narrow_convolution_flops_per_second;
-  } else if (sizes.dtype == Dtype::fp32 && !sizes.tf32.convolutions) {
+  } else if (sizes.dtype == Dtype::fp32 && !tf32) {
     const bool is_narrow = graph.tensor(op.inputs[0]).channels < kFewestWideInputs;
     seconds_per_position_ = flops / (is_narrow ? card.fp32_narrow_convolution_flops_per_second
                                                : card.fp32_convolution_flops_per_second);
@@ -100,7 +102,7 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
     const int64_t outputs = graph.tensor(op.output).channels;
     const BlockOutputs block = block_outputs(outputs);
     const double products = flops / (2 * double(outputs));
-    const double rate = card.convolution_rate(sizes.dtype, sizes.tf32) * block.share * products /
+    const double rate = card.convolution_rate(sizes.dtype, tf32) * block.share * products /
                         (products + card.pipeline_products);
     seconds_per_position_ = flops / rate;
     waves_.blocks_across = ceil_divide(outputs, block.outputs);

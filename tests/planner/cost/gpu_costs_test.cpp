@@ -55,7 +55,8 @@ struct Operations {
     const TensorId wide = graph.conv("conv 4 512", latent, 512, {1, 3, 3});
     const TensorId wider = graph.conv("conv 512 512", wide, 512, {1, 3, 3});
     const TensorId point = graph.conv("point 512 512", wider, 512, {1, 1, 1});
-    const TensorId up = graph.upsampled_conv("up 512 512", point, 512);
+    const TensorId linear = graph.conv("linear 512 512", point, 512, {1, 1, 1}, {.linear = true});
+    const TensorId up = graph.upsampled_conv("up 512 512", linear, 512);
     const TensorId half = graph.conv("conv 512 256", up, 256, {1, 3, 3});
     graph.strided_conv("strided 256 256", half, 256, {1, 3, 3}, {1, 2, 2});
     const TensorId same = graph.conv("conv 256 256", half, 256, {1, 3, 3});
@@ -96,6 +97,13 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
   // With TF32 in waves, as in 16 bits.
   const Picture tf32{128, 128, Dtype::fp32, 1, {.convolutions = true}};
   CHECK(all.conv("conv 512 512", tf32) == Approx(4 * 132 * 128.0 * 128 * 2 * 4608 / (330e12 * 4608 / 4908)));
+  // Projections that the model computes as matrix products follow the switch of products.
+  const double strict = 128.0 * 128 * 2 * 512 * 512 / 26e12;
+  CHECK(all.conv("point 512 512", tf32) < strict / 2);
+  CHECK(all.conv("linear 512 512", tf32) == Approx(strict));
+  const Picture products{128, 128, Dtype::fp32, 1, {.products = true}};
+  CHECK(all.conv("point 512 512", products) == Approx(strict));
+  CHECK(all.conv("linear 512 512", products) == Approx(all.conv("point 512 512", tf32)));
   // Strided convolutions use no tensor cores in any dtype.
   CHECK(all.conv("strided 256 256", {128, 128}) == Approx(128.0 * 128 * 2 * 9 * 256 * 256 / 12e12));
   // 36 products per value allow 71 TFLOP/s, but writing the output takes longer.
