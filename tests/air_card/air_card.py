@@ -30,6 +30,7 @@ LIVE = ("live_bytes", "pinned_bytes", "streams", "events", "descriptors", "handl
 @dataclass
 class Ended:
     code: int
+    output: str
     errors: str
     report: dict
 
@@ -61,7 +62,7 @@ class Card:
         line = [str(place / program), *map(str, words)]
         ended = subprocess.run(line, env=environment, cwd=self.folder, capture_output=True, text=True, check=False, errors="replace")
         errors = "".join(text + "\n" for text in ended.stderr.splitlines() if not re.search(r": (warning: this )?latent", text))
-        return Ended(ended.returncode, errors, json.loads(report.read_text()) if report.exists() else {})
+        return Ended(ended.returncode, ended.stdout, errors, json.loads(report.read_text()) if report.exists() else {})
 
     def case(self, model, shape, size=None):
         """A case with a random latent. `size` is frames, height and width. By default a decode on the CPU finds it and writes cpu_picture()."""

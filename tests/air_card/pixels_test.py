@@ -2,6 +2,8 @@
 
     pixels_test.py --build build
 """
+import json
+
 from air_card import GOLDEN, SMALL, AirCardTest, distance, main
 
 # Largest allowed distance from the CPU's picture.
@@ -10,6 +12,8 @@ LARGEST = 1e-5
 ROUNDED_MORE = 3
 # dtype, limit (None: the smallest one that works), and True to keep tensors in host memory.
 PLANS = (("fp32", "1GiB", False), ("fp32", None, False), ("fp32", "1GiB", True), ("bf16", None, False), ("fp16", "1GiB", False))
+# TF32 rounds inputs to 10 bits. The picture's distance from full fp32 lies between these.
+TF32 = (1e-5, 1e-2)
 # A larger distance means a wrong picture in bf16.
 WRONG = 0.2
 BUILT_IN = {
@@ -57,6 +61,29 @@ class Pixels(AirCardTest):
                     ended, apart = self.decode(case, self.card.plan(case, limit))
                     self.check_clean(ended)
                     self.assertLessEqual(apart, LARGEST)
+
+    def test_tf32_moves_the_picture_within_its_tolerance(self):
+        case = self.card.case(GOLDEN / "plain", SMALL["plain"])
+        pictures = {}
+        for option in (None, "--tf32", "--tf32=convolutions", "--tf32=products"):
+            with self.subTest(option=option):
+                picture = pictures[option] = self.folder / f"picture{option}.npy"
+                words = ("--device", "cuda", "--limit", "1GiB", "--model", case.model, "--random-weights", 0, "--latent", case.latent)
+                ended = self.card.run("headroom-decode", *words, *([option] if option else []), "--verify", "--stats", "stats.json", "-o", picture,
+                                      emulated=True)
+                self.check_clean(ended)
+                verified = json.loads((self.folder / "stats.json").read_text())["verification"]["largest_error_relative"]
+                apart = distance(picture, pictures[None])
+                if option is None:
+                    self.assertLessEqual(distance(picture, self.card.cpu_picture(case.model)), LARGEST)
+                    self.assertLessEqual(verified, LARGEST)
+                    self.assertNotIn("TF32", ended.output)
+                    continue
+                for moved in (apart, verified):
+                    self.assertGreater(moved, TF32[0])
+                    self.assertLess(moved, TF32[1])
+                self.assertIn("TF32 accounts for a relative error up to 1e-2", ended.output)
+        self.assertEqual(len({path.read_bytes() for path in pictures.values()}), len(pictures))
 
     def test_a_queue(self):
         model, extents = GOLDEN / "plain", ((10, 12), (6, 14), (16, 8))
