@@ -1490,6 +1490,30 @@ takes %2 and %3 there</source>
         <translation>遍与遍之间保留张量的存储类型：16 位占 fp32 一半的内存。</translation>
     </message>
     <message>
+        <source>TF3&amp;2</source>
+        <translation>TF32(&amp;2)</translation>
+    </message>
+    <message>
+        <source>Work in fp32 on a GPU that may round its inputs to 10 bits of mantissa. It takes less time. Its largest error with SDXL was 0.3 % of the largest value. PyTorch rounds in convolutions by default.</source>
+        <translation>GPU 上以 fp32 进行的、可将输入舍入到 10 位尾数的运算。用时更少。SDXL 的最大误差为最大值的 0.3 %。PyTorch 默认在卷积中舍入。</translation>
+    </message>
+    <message>
+        <source>off: full fp32</source>
+        <translation>关闭：完整 fp32</translation>
+    </message>
+    <message>
+        <source>in convolutions</source>
+        <translation>卷积</translation>
+    </message>
+    <message>
+        <source>in matrix products</source>
+        <translation>矩阵乘法</translation>
+    </message>
+    <message>
+        <source>in convolutions and matrix products</source>
+        <translation>卷积和矩阵乘法</translation>
+    </message>
+    <message>
         <source>&amp;Weights</source>
         <translation>权重(&amp;W)</translation>
     </message>

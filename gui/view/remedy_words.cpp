@@ -53,6 +53,7 @@ std::optional<PlanningQuestion> with_remedy(PlanningQuestion question, const pla
     options.host_limit_bytes = (needed + kWholeMebibyte - 1) / kWholeMebibyte * kWholeMebibyte;
   } else if (remedy.option.starts_with(kDtype)) {
     question.request.dtype = parse_dtype(remedy.option.substr(kDtype.size()));
+    question.request.tf32 = {};
   }
   return question;
 }

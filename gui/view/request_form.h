@@ -65,7 +65,7 @@ class RequestForm : public QWidget {
 
   Workspace& workspace_;
   QFormLayout* rows_;
-  QComboBox *model_, *direction_, *device_, *dtype_, *weights_, *profile_;
+  QComboBox *model_, *direction_, *device_, *dtype_, *tf32_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
   std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option

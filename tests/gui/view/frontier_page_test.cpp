@@ -124,6 +124,34 @@ TEST_CASE("frontier page: plans are for the chosen device, with the fields that 
   CHECK_THAT(shown.child<QLabel>("time").text().toStdString(), Catch::EndsWith("H100 GPU"));
 }
 
+TEST_CASE("frontier page: TF32 can be chosen in fp32 on a GPU, and the plan has it") {
+  ShownFrontier shown(0);
+  auto& tf32 = shown.child<QComboBox>("tf32");
+  auto& dtype = shown.child<QComboBox>("dtype");
+  const auto settle = [&](Tf32 expected) {
+    wait_until([&] { return shown.workspace.question().request.tf32 == expected && !shown.page.busy(); });
+    CHECK(shown.child<RequestForm>().valid());
+    CHECK(shown.plan().request.tf32 == expected);
+    CHECK(validate(shown.plan(), sample_files().plan().model).empty());
+  };
+  REQUIRE(shown.plan().request.dtype == Dtype::fp32);
+  CHECK_FALSE(tf32.isEnabled());
+  shown.child<QComboBox>("device").setCurrentIndex(1);
+  wait_until([&] { return tf32.isEnabled() && !shown.page.busy(); });
+  settle({});
+  tf32.setCurrentIndex(1);
+  settle({.convolutions = true});
+  tf32.setCurrentIndex(3);
+  settle({.convolutions = true, .products = true});
+  dtype.setCurrentText("bf16");
+  settle({});
+  CHECK_FALSE(tf32.isEnabled());
+  dtype.setCurrentText("fp32");  // the choice remained
+  settle({.convolutions = true, .products = true});
+  tf32.setCurrentIndex(2);
+  settle({.products = true});
+}
+
 TEST_CASE("frontier page: plans are for the chosen direction") {
   ShownFrontier shown(0);
   auto& direction = shown.child<QComboBox>("direction");
