@@ -210,14 +210,14 @@ class Builder {
 
   TensorId attention(const std::string& name, TensorId x) {
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none);
-    const TensorId attended = graph_.self_attention(name, normed,
-                                                    {.q = {name + ".to_q"},
-                                                     .k = {name + ".to_k"},
-                                                     .v = {name + ".to_v"},
-                                                     .out = name + ".proj_out",
-                                                     .over_frames = true,
-                                                     .frames = config_.attention});
-    return graph_.add(name, attended, x);
+    AttentionModules modules;
+    modules.q.module = name + ".to_q";
+    modules.k.module = name + ".to_k";
+    modules.v.module = name + ".to_v";
+    modules.out = name + ".proj_out";
+    modules.over_frames = true;
+    modules.frames = config_.attention;
+    return graph_.add(name, graph_.self_attention(name, normed, modules), x);
   }
 
   /// A convolution with a shortcut of repeated input channels, then depth to space.

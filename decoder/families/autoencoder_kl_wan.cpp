@@ -235,12 +235,15 @@ class Builder {
 
   TensorId attention(const std::string& name, TensorId x) {
     const TensorId normed = blocks_.norm(name + ".norm", x, Activation::none, RmsNormBlocks::kByFrame);
-    const std::string qkv = name + ".to_qkv";
-    return graph_.add(
-        name,
-        graph_.self_attention(name, normed,
-                              {.q = {qkv, 0, 3}, .k = {qkv, 1, 3}, .v = {qkv, 2, 3}, .out = name + ".proj"}),
-        x);
+    AttentionModules modules;
+    int32_t number = 0;
+    for (ModulePart* part : {&modules.q, &modules.k, &modules.v}) {
+      part->module = name + ".to_qkv";
+      part->part = number++;
+      part->parts = 3;
+    }
+    modules.out = name + ".proj";
+    return graph_.add(name, graph_.self_attention(name, normed, modules), x);
   }
 
   /// Upsamples frames, then rows and columns. Each frame after the first becomes two. The convolution that

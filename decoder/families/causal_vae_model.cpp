@@ -220,13 +220,13 @@ class Builder {
     if (config_.attention == Attention::interleaved)
       return graph_.add(name, interleaved_attention(name, normed), x);
     const auto module = [&](const char* of) { return name + of + (of_pictures ? "" : ".conv"); };
-    const TensorId attended = graph_.self_attention(name, normed,
-                                                    {.q = {module(".q")},
-                                                     .k = {module(".k")},
-                                                     .v = {module(".v")},
-                                                     .out = module(".proj_out"),
-                                                     .over_frames = !of_pictures});
-    return graph_.add(name, attended, x);
+    AttentionModules modules;
+    modules.q.module = module(".q");
+    modules.k.module = module(".k");
+    modules.v.module = module(".v");
+    modules.out = module(".proj_out");
+    modules.over_frames = !of_pictures;
+    return graph_.add(name, graph_.self_attention(name, normed, modules), x);
   }
 
   TensorId interleaved_attention(const std::string& name, TensorId x) {

@@ -35,14 +35,14 @@ TensorId GroupNormBlocks::resnet(const std::string& name, TensorId x, int64_t ch
 
 TensorId GroupNormBlocks::attention(const std::string& name, TensorId x, const AttentionKind& kind) {
   const TensorId normed = normalised(name + "." + kind.norm, x, Activation::none);
-  const TensorId attended = graph_.self_attention(name, normed,
-                                                  {.q = {name + ".to_q"},
-                                                   .k = {name + ".to_k"},
-                                                   .v = {name + ".to_v"},
-                                                   .out = name + "." + kind.output,
-                                                   .linear = kind.linear,
-                                                   .frames = kind.frames});
-  return graph_.add(name, attended, x);
+  AttentionModules modules;
+  modules.q.module = name + ".to_q";
+  modules.k.module = name + ".to_k";
+  modules.v.module = name + ".to_v";
+  modules.out = name + "." + kind.output;
+  modules.linear = kind.linear;
+  modules.frames = kind.frames;
+  return graph_.add(name, graph_.self_attention(name, normed, modules), x);
 }
 
 }  // namespace headroom

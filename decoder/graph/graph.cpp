@@ -234,15 +234,19 @@ TensorId Graph::self_attention(const std::string& name, TensorId x, const Attent
   if (modules.frames == AttentionFrames::interleaved)
     throw std::logic_error(name + ": interleaved frames mix channels, so keys differ from the input");
   const int64_t channels = tensor(x).channels;
-  const auto product = [&](const std::string& of, TensorId from, const KernelProduct& kernels, double scale) {
-    return conv(
-        of, from, channels, {1, 1, 1},
-        {.over_frames = modules.over_frames, .product = kernels, .linear = modules.linear, .scale = scale});
-  };
-  const TensorId queries =
-      product(name + ".to_q", x, {modules.q, modules.k, true}, attention_scale(channels));
+  ConvolutionTraits traits{.over_frames = modules.over_frames, .linear = modules.linear};
+  traits.product.first = modules.q;
+  traits.product.second = modules.k;
+  traits.product.transposes_second = true;
+  traits.scale = attention_scale(channels);
+  const TensorId queries = conv(name + ".to_q", x, channels, {1, 1, 1}, traits);
   const TensorId mixed = attention(name + ".attention", queries, x, x, modules.frames);
-  return product(modules.out, mixed, {modules.v, {modules.out}}, 1);
+  traits.product.first = modules.v;
+  traits.product.second = {};
+  traits.product.second.module = modules.out;
+  traits.product.transposes_second = false;
+  traits.scale = 1;
+  return conv(modules.out, mixed, channels, {1, 1, 1}, traits);
 }
 
 TensorId Graph::rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,

@@ -297,6 +297,9 @@ struct ConvolutionTraits {
 
 /// Modules of an attention with one head, in which nothing but 1×1 convolutions stands between the normed
 /// tensor and the softmax.
+///
+/// Set its members one by one. If an allocation fails, GCC 12 destroys strings twice that it has placed in a
+/// member of a braced initialiser.
 struct AttentionModules {
   ModulePart q{}, k{}, v{};
   std::string out{};  ///< the output projection, which is also the name of its operation

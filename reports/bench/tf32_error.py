@@ -1,6 +1,6 @@
 """Measures how far TF32 moves a decode from full fp32, on the CPU.
 
-  build/venv/bin/python reports/bench/tf32_error.py [--model sdxl|wan] [--size 512] [--seeds 1]
+  build/venv/bin/python reports/bench/tf32_error.py [--model sdxl] [--size 512] [--seeds 1]
 
 diffusers decodes a normal latent with seeded random weights. The inputs and weights of convolutions, and of matrix products if
 asked for, are rounded to 10 bits of mantissa, to the nearest. Sums stay fp32. A GPU may truncate instead, which at most doubles
@@ -14,11 +14,10 @@ from unittest import mock
 
 import torch
 import torch.nn.functional as F
-from diffusers import AutoencoderKL, AutoencoderKLWan
 
-SDXL = {"block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "latent_channels": 4, "norm_num_groups": 32,
-        "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4}
-WAN = {"base_dim": 32, "z_dim": 16}
+from measure import latent_shape, model_config, model_of
+from reference_model import model_family
+
 
 
 def tf32(x: torch.Tensor) -> torch.Tensor:
@@ -53,9 +52,8 @@ PRODUCTS = ("linear", "scaled_dot_product_attention")
 
 def measure(model: str, size: int, seed: int) -> dict:
     torch.manual_seed(seed)
-    vae = (AutoencoderKL(**SDXL) if model == "sdxl" else AutoencoderKLWan(**WAN)).eval()
-    scale = 8
-    latent = torch.randn(1, vae.config.latent_channels, size // scale, size // scale) if model == "sdxl" else torch.randn(1, 16, 3, size // scale, size // scale)
+    vae = model_family(model, None).from_config(model_config(model)).eval()
+    latent = torch.randn(latent_shape(model, (size, size), frames=2 * model_of(model).time_factor + 1 if model_of(model).video else 1))
     found = {"model": model, "size": size, "seed": seed}
     with torch.no_grad():
         full = vae.decode(latent).sample
@@ -70,7 +68,7 @@ def measure(model: str, size: int, seed: int) -> dict:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=("sdxl", "wan"), default="sdxl")
+    parser.add_argument("--model", default="sdxl", help="a built-in name of headroom-plan models")
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--seeds", type=int, default=1)
     chosen = parser.parse_args()
