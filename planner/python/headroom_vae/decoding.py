@@ -102,7 +102,7 @@ class Handle:
         self.own_calls = gate.OwnCalls()
         self.entries: dict[str, Decode | Encode] = {}  # the replacements of methods of the VAE
         self.ended = False
-        self._watched = False
+        self.owner = parts.Owner(vae)  # shared with the hooks
 
     @property
     def vae(self) -> Any:
@@ -233,13 +233,7 @@ class Handle:
         hook = getattr(vae, "_hf_hook", None)
         if hook is not None and hasattr(hook, "pre_forward"):
             hook.pre_forward(vae)  # diffusers' apply_forward_hook does the same
-        if not self._watched:  # copies come without it
-            self._watch()
         self._warn_of_blending()
-
-    def _watch(self) -> None:
-        self._watched = True
-        parts.watch(self.vae, tuple(self.entries))
 
     def _functions_over(self) -> tuple[str, ...]:
         """Sentences about functions that lie over Headroom's."""
@@ -342,7 +336,7 @@ class Handle:
         return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=earlier, earlier_encode=earlier_encode)
 
     def __reduce__(self) -> tuple:
-        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options)
+        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options, self.owner)
 
 
 NO_GRAPH = "Headroom's decode and encode are not part of a compiled graph: without fullgraph=True they run between two graphs"
@@ -456,8 +450,11 @@ def _signature(vae: Any, method: str = "decode") -> inspect.Signature:
     return own if "return_dict" in own.parameters else inspect.signature(getattr(Handle, method))  # a decorator hides the real signature
 
 
-def _rebuilt(vae: Any, config: str, class_name: str, options: Options) -> Handle:
-    return Handle(vae, model_of(config, class_name), options)
+def _rebuilt(vae: Any, config: str, class_name: str, options: Options, owner: parts.Owner) -> Handle:
+    owner.vae = weakref.ref(vae)
+    handle = Handle(vae, model_of(config, class_name), options)
+    handle.owner = owner
+    return handle
 
 
 def _output(sample: Any, return_dict: bool) -> Any:
@@ -577,7 +574,7 @@ def _install(vae: Any, handle: Handle, entries: dict[str, _Entry | None]) -> Non
         if over.remark(vae, kind.method, kind) is None or entries[kind.method] is None:
             setattr(vae, kind.method, entry)
     vars(vae)[parts.HANDLE] = handle
-    handle._watch()
+    parts.watch(vae, handle.owner, tuple(handle.entries))
     for remark in handle._functions_over():
         gate.warn(remark)
 

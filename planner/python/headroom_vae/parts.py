@@ -14,11 +14,24 @@ HANDLE = "_headroom"
 PARTS = {"decode": "decoder", "encode": "encoder"}
 
 
+class Owner:
+    """The VAE of a handle and its hooks. A pickled decoder takes it along without the VAE. A pickled VAE's handle sets it again."""
+
+    def __init__(self, vae: Any = None):
+        self.vae = weakref.ref(vae) if vae is not None else lambda: None
+
+    def __deepcopy__(self, memo: dict) -> Owner:
+        return Owner(memo.get(id(self.vae())))
+
+    def __reduce__(self) -> tuple:
+        return Owner, ()
+
+
 class PartHook:
     """A forward pre-hook of ``vae.decoder`` or ``vae.encoder``. Changes nothing. A copy of the VAE gets its own hook."""
 
-    def __init__(self, vae: Any, direction: str):
-        self._vae = weakref.ref(vae) if vae is not None else lambda: None
+    def __init__(self, owner: Owner, direction: str):
+        self._owner = owner
         self._direction = direction
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -26,24 +39,18 @@ class PartHook:
 
         if torch.compiler.is_dynamo_compiling():  # a compiled part stays one graph
             return
-        vae = self._vae()
+        vae = self._owner.vae()
         handle = None if vae is None else vars(vae).get(HANDLE)
         if handle is not None and not handle.own_calls.is_running:
             handle.own_calls.note(self._direction, Past(f"vae.{PARTS[self._direction]} ran without vae.{self._direction}()"))
 
-    def __deepcopy__(self, memo: dict) -> PartHook:
-        return PartHook(memo.get(id(self._vae())), self._direction)
 
-    def __reduce__(self) -> tuple:  # a pickled decoder does not take its VAE along; watch() makes the hook anew
-        return PartHook, (None, self._direction)
-
-
-def watch(vae: Any, directions: tuple[str, ...]) -> None:
+def watch(vae: Any, owner: Owner, directions: tuple[str, ...]) -> None:
     """Puts a hook on the parts that these directions run, in place of earlier ones."""
     unwatch(vae)
     for direction, part in _parts(vae):
         if direction in directions:
-            part.register_forward_pre_hook(PartHook(vae, direction))
+            part.register_forward_pre_hook(PartHook(owner, direction))
 
 
 def unwatch(vae: Any) -> None:

@@ -54,7 +54,7 @@ DOORS = {
 
 
 def traced(call, given):
-    return torch.jit.trace(lambda q: tensor_of(call(q)), given * 0.5, check_trace=False)(given)
+    return torch.jit.trace(Module(call.keywords["vae"], call), given * 0.5, check_trace=False)(given)
 
 
 class Module(torch.nn.Module):
@@ -214,7 +214,9 @@ def master(make):
     """A VAE that is never enabled, and its latent and picture."""
     vae, shape = make(), dict(FAMILIES)[make]
     z = latent(*shape)
-    return vae, z, tensor_of(vae.decode(z)).clone() / 3
+    picture = tensor_of(vae.decode(z)).clone() / 3
+    # Wan's own encode drops frames after the first that are not four.
+    return vae, z, picture[:, :, :1] if make is tiny.wan22 else picture
 
 
 def finished(mode, call, given):
@@ -265,7 +267,7 @@ class DrawnCalls(tiny.Case):
             return "Headroom alone"
         self.assertEqual((ours.shape, ours.dtype), (theirs.shape, theirs.dtype))
         self.assertLessEqual(theirs.requires_grad, ours.requires_grad)
-        if mode not in ONLY_SHAPES:
+        if mode not in ONLY_SHAPES and theirs.numel() > 0:
             self.assert_close(ours.detach().as_subclass(torch.Tensor), theirs.detach().as_subclass(torch.Tensor), 5e-2 if mode == "autocast" else 2e-4)
         if warned:
             return "own code"

@@ -308,7 +308,6 @@ class Past(Case):
         self.assertIn("3 decodes by the VAE's own code, outside the limit: vae.decoder ran", text)
         self.assertIn("1 encode by the VAE's own code", text)
         for copied in (copy.deepcopy(vae), pickle.loads(pickle.dumps(vae))):
-            copied.decode(z)
             with self.one_warning():
                 copied.decoder(z)
         self.assertLess(len(pickle.dumps(vae.decoder)), len(pickle.dumps(vae)) * 0.8)
