@@ -37,11 +37,13 @@ double planned_seconds(const Model& model, const Plan& plan, size_t number, cons
              (step.inputs[1].tensor == entry.tensor || step.inputs[2].tensor == entry.tensor);
     });
     if (entry.tier != MemoryTier::device && attends != pass.steps.end()) {
-      // Keys and values have equal sizes; count both at the keys.
+      // Keys and values have equal sizes; count both at the keys. A transfer brings both at once if they are
+      // one tensor.
       const auto tiles = static_cast<int64_t>(pass.tiles.y.size() * pass.tiles.x.size());
+      const int64_t tensors = attends->inputs[1].tensor == attends->inputs[2].tensor ? 1 : 2;
       if (attends->inputs[1].tensor == entry.tensor)
-        staging +=
-            costs.staging_seconds(attends->op, entry.tier, 2 * tiles * static_cast<int64_t>(bytes), sizes);
+        staging += costs.staging_seconds(attends->op, entry.tier,
+                                         tensors * tiles * static_cast<int64_t>(bytes), sizes);
     } else if (entry.first_pass == static_cast<int32_t>(number)) {
       costs.add_transfer(transfers, entry.tier, true, bytes);
     } else if (reads) {
