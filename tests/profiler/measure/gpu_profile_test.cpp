@@ -122,7 +122,7 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
                       [](double s) { return s > 0 && s < 1e4; }));
     const bool works =
         latency_table.name.find("conv") != std::string::npos ||
-        (latency_table.name.find("attention") != std::string::npos && request.dtype != Dtype::fp32 &&
+        (latency_table.name.find("attention") != std::string::npos &&
          latency_table.name.find("linear") == std::string::npos);
     CHECK((latency_table.workspace_bytes.back() > 0) == works);
   }
