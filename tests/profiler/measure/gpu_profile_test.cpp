@@ -323,7 +323,7 @@ TEST_CASE("a size that a GPU cannot decode untiled is named before anything is m
   CHECK_THROWS_AS(std::rethrow_exception(
                       refused(tiny, asked(tiny, {{16, 16}}), int64_t{64} << 20, "--sizes: latency tables")),
                   DoesNotFit);
-  CHECK_THROWS_AS(std::rethrow_exception(refused(tiny, asked(tiny, {{16, 16}, {64, 48}}), 3 << 19,
+  CHECK_THROWS_AS(std::rethrow_exception(refused(tiny, asked(tiny, {{16, 16}, {64, 48}}), 9 << 20,
                                                  "64x48: untiled decodes take")),
                   DoesNotFit);
   const Model sdxl = resolve_model("sdxl");
