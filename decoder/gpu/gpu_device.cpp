@@ -122,8 +122,9 @@ void GpuDevice::begin_pass(size_t number) {
 void GpuDevice::bring_weights(size_t number) {
   const Pass& pass = plan_.passes[number];
   const std::vector<OpId> operations = operations_of(pass);
-  auto memory = steps_.memory.allocate(pass_weights_bytes(steps_.graph, pass, ConvolutionAlgorithm::direct,
-                                                          WeightResidency::per_pass, steps_.sizes.storage()));
+  const int64_t bytes = pass_weights_bytes(steps_.graph, pass, ConvolutionAlgorithm::direct,
+                                           WeightResidency::per_pass, steps_.sizes.storage());
+  auto memory = bytes > 0 ? steps_.memory.allocate(bytes) : nullptr;
   if (weights_.card != nullptr) {
     weights_.card->pack(operations, static_cast<std::byte*>(memory.get()), [this](const gpu::Pack& call) {
       output_.run_checked(call, [this] { weights_.card->require_finite(copies_); });

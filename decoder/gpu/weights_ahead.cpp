@@ -20,7 +20,7 @@ std::vector<WeightsAhead> weights_ahead(const DryRun& dry_run) {
   std::vector<int64_t> free_from;
   std::vector<Place> places;
   for (const size_t begin : dry_run.passes) {
-    // The weights are the first request of a pass.
+    // The weights are the first request of a pass. A pass without weights copies nothing to this place.
     const MemoryRequests::Event& weights = dry_run.requests.events()[begin];
     places.push_back({dry_run.placement.offsets[static_cast<size_t>(weights.number)], weights.bytes});
     free_from.push_back(free_from.empty() ? begins[0] : begins[free_from.size() - 1] + 1);
