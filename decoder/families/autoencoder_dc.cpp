@@ -305,13 +305,17 @@ class Builder {
                       graph_.repeated_depth_to_space(name + ".shortcut", latent, channels, {1, 1, 1}, 1));
   }
 
+  struct Kernel {
+    Axes<int32_t> extent;
+    bool linear = false;  ///< as in ConvolutionTraits
+  };
   /// A convolution without bias, followed by a norm.
   TensorId normalised_conv(const std::string& name, const std::string& norm_name, TensorId x,
-                           int64_t channels, Axes<int32_t> kernel, Norm norm, bool linear = false) {
-    if (norm == Norm::batch)
-      return graph_.conv(name, x, channels, kernel,
-                         {.bias = false, .batch_norm = norm_name, .linear = linear});
-    const TensorId h = graph_.conv(name, x, channels, kernel, {.bias = false, .linear = linear});
+                           int64_t channels, const Kernel& kernel, Norm norm) {
+    ConvolutionTraits traits{.bias = false, .linear = kernel.linear};
+    if (norm == Norm::batch) traits.batch_norm = norm_name;
+    const TensorId h = graph_.conv(name, x, channels, kernel.extent, traits);
+    if (norm == Norm::batch) return h;
     return graph_.rms_norm(norm_name, h, kNormEpsilon, Activation::none);
   }
 
@@ -319,7 +323,7 @@ class Builder {
     const TensorId h =
         graph_.conv(name + ".conv1", x, stage.width, {1, 3, 3}, {.activation = stage.activation});
     return graph_.add(
-        name, normalised_conv(name + ".conv2", name + ".norm", h, stage.width, {1, 3, 3}, stage.norm), x);
+        name, normalised_conv(name + ".conv2", name + ".norm", h, stage.width, {{1, 3, 3}}, stage.norm), x);
   }
 
   /// Linear attention over queries, keys and values, and over their multi-scale aggregates from depthwise
@@ -342,8 +346,8 @@ class Builder {
     const TensorId sums = graph_.key_value_sums(name + ".sums", inputs, config_.head_channels);
     const TensorId mixed = graph_.linear_attention(name + ".attention", inputs, sums, kAttentionEpsilon);
     return graph_.add(name,
-                      normalised_conv(name + ".to_out", name + ".norm_out", mixed, stage.width, {1, 1, 1},
-                                      stage.norm, true),
+                      normalised_conv(name + ".to_out", name + ".norm_out", mixed, stage.width,
+                                      {{1, 1, 1}, true}, stage.norm),
                       x);
   }
 
@@ -355,7 +359,7 @@ class Builder {
     h = graph_.conv(name + ".conv_depth", h, channels, {1, 3, 3}, {.groups = static_cast<int32_t>(channels)});
     h = graph_.gate(name + ".gate", h);
     return graph_.add(
-        name, normalised_conv(name + ".conv_point", name + ".norm", h, width, {1, 1, 1}, Norm::rms), x);
+        name, normalised_conv(name + ".conv_point", name + ".norm", h, width, {{1, 1, 1}}, Norm::rms), x);
   }
 
   TensorId upsample(const std::string& name, TensorId x, int64_t channels, bool shortcut) {
