@@ -120,10 +120,9 @@ void check_whole(const Model& model, const ProfileRequest& request, const Profil
     CHECK(latency_table.name.find("winograd") == std::string::npos);
     CHECK(std::all_of(latency_table.seconds.begin(), latency_table.seconds.end(),
                       [](double s) { return s > 0 && s < 1e4; }));
-    const bool works =
-        latency_table.name.find("conv") != std::string::npos ||
-        (latency_table.name.find("attention") != std::string::npos &&
-         latency_table.name.find("linear") == std::string::npos);
+    const bool works = latency_table.name.find("conv") != std::string::npos ||
+                       (latency_table.name.find("attention") != std::string::npos &&
+                        latency_table.name.find("linear") == std::string::npos);
     CHECK((latency_table.workspace_bytes.back() > 0) == works);
   }
   CHECK(planner::LatencyLookup(graph, profile).missing().empty());
