@@ -151,8 +151,7 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro(
           "tf32", [](const PlannedDecode& self) { return name_of(self.plan.request.tf32); },
           "Work in fp32 that runs in TF32: 'none', 'convolutions', 'products' or 'all'.")
-      .def_prop_ro("tf32_text",
-                   [](const PlannedDecode& self) { return after_dtype(self.plan.request.tf32); })
+      .def_prop_ro("tf32_text", [](const PlannedDecode& self) { return after_dtype(self.plan.request.tf32); })
       .def_prop_ro("micro_batch", [](const PlannedDecode& self) { return self.plan.micro_batch; })
       .def_prop_ro("weights_stay",
                    [](const PlannedDecode& self) { return self.plan.weights == WeightResidency::resident; })

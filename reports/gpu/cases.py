@@ -31,7 +31,7 @@ class Case:
     model: str
     size: tuple[int, int]
     frames: int = 1
-    arithmetics: tuple[Arithmetic, ...] = (BF16,)
+    number_formats: tuple[Arithmetic, ...] = (BF16,)
     limits: tuple[int | None, ...] = (None,)  # bytes; None: ample_limit()
     published: str = ""  # times of others for the same decode in bf16
 
@@ -40,8 +40,8 @@ class Case:
 
 
 MEASURED = (
-    Case("sdxl", (512, 512), arithmetics=(BF16, EXACT, DEFAULTS)),
-    Case("sdxl", (1024, 1024), arithmetics=(BF16, EXACT, DEFAULTS), limits=(None, 600 * measure.MIB)),
+    Case("sdxl", (512, 512), number_formats=(BF16, EXACT, DEFAULTS)),
+    Case("sdxl", (1024, 1024), number_formats=(BF16, EXACT, DEFAULTS), limits=(None, 600 * measure.MIB)),
     Case("sdxl", (2048, 2048)),
     Case("wan2.1", (832, 480), 17),
 )
@@ -51,7 +51,7 @@ FAMILIES = (
     Case("flux2", (2048, 2048), published="168 ms on an H200"),
     Case("qwen-image", (1024, 1024), published="46 ms"),
 )
-MEASURED_SMALL = (Case(str(GOLDEN / "plain"), (24, 20), arithmetics=(BF16, EXACT, DEFAULTS)), Case(str(GOLDEN / "wan_default"), (24, 16), 5))
+MEASURED_SMALL = (Case(str(GOLDEN / "plain"), (24, 20), number_formats=(BF16, EXACT, DEFAULTS)), Case(str(GOLDEN / "wan_default"), (24, 16), 5))
 FAMILIES_SMALL = (Case(str(GOLDEN / "wan_default"), (24, 16), 9, published="1 s"), Case(str(GOLDEN / "qwen_picture"), (48, 48)))
 
 

@@ -40,5 +40,5 @@ def short_name(kernel: str) -> str:
 def main(report: Report, where: Place) -> None:
     work = where.work_folder()
     for case in sorted((*measured(where.rehearse), *families(where.rehearse)), key=lambda case: case.frames == 1):  # clips first
-        for arithmetic in case.arithmetics:
+        for arithmetic in case.number_formats:
             report.step(f"{case} {arithmetic}", lambda: kernel_rows(report, where, case, arithmetic, work), 10)

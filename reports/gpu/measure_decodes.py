@@ -34,11 +34,11 @@ def headroom_rows(report: Report, where: Place, case: Case, arithmetic: Arithmet
 def diffusers_rows(report: Report, where: Place, theirs: Diffusers, case: Case, latent: torch.Tensor) -> torch.Tensor:
     """Rows of diffusers' own decodes. Returns the reference: fp32 without TF32."""
     vae, again = theirs.vae(case.model), repeats(where)
-    exact = theirs.decode(vae, latent, again if EXACT in case.arithmetics else 0)
-    if EXACT in case.arithmetics:
+    exact = theirs.decode(vae, latent, again if EXACT in case.number_formats else 0)
+    if EXACT in case.number_formats:
         report.row(f"{case} {EXACT} diffusers", exact, exact.peaks, "the reference")
     reference = exact.picture
-    if DEFAULTS in case.arithmetics:
+    if DEFAULTS in case.number_formats:
         with theirs.torch_defaults():
             timing = theirs.decode(vae, latent, again)
         report.row(f"{case} {DEFAULTS} diffusers", timing, timing.peaks, f"{psnr_db(timing.picture, reference):.1f} dB")
@@ -51,7 +51,7 @@ def measure_case(report: Report, where: Place, theirs: Diffusers, case: Case, wo
     latent = theirs.latent(case.model, case.size, work / "measured.npy", case.frames)
     reference = diffusers_rows(report, where, theirs, case, latent)
     theirs.tidy()
-    for arithmetic in case.arithmetics:
+    for arithmetic in case.number_formats:
         for limit in case.limits if arithmetic == BF16 else case.limits[:1]:
             report.step(f"{case} {arithmetic} Headroom", lambda: headroom_rows(report, where, case, arithmetic, limit, reference, work), 8)
     if case.published:

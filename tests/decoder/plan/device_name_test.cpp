@@ -18,10 +18,11 @@ TEST_CASE("a device's name has a kind, and a number for a GPU", "[unit][device_n
 }
 
 TEST_CASE("other device names are refused", "[unit][device_name]") {
-  for (const std::string text :
-       {"", "gpu", "CUDA", "cpu:0", "cuda:", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1x", "cuda:99999999999"}) {
+  for (const std::string text : {"", "gpu", "CUDA", "cpu:0", "cuda:", "cuda:-1", "cuda:+1", "cuda: 1",
+                                 "cuda:1x", "cuda:99999999999"}) {
     CAPTURE(text);
-    CHECK_THROWS_WITH(parse_device_name(text), "--device: expected cpu, cuda or cuda:N, found '" + text + "'");
+    CHECK_THROWS_WITH(parse_device_name(text),
+                      "--device: expected cpu, cuda or cuda:N, found '" + text + "'");
     CHECK_THROWS_AS(parse_device_name(text), InputError);
   }
 }

@@ -176,7 +176,9 @@ TEST_CASE("hostile profiles are refused by file and key") {
   refused(pointer("/latency_tables/1/name"), "conv 3x3 4->8", {"profile.json: latency_tables[1].name"});
   for (const auto& entry : good.items()) {
     // There only where it was measured.
-    if (entry.key() == "scratch" || entry.key() == "engines" || entry.key().find("_host_") != std::string::npos) continue;
+    if (entry.key() == "scratch" || entry.key() == "engines" ||
+        entry.key().find("_host_") != std::string::npos)
+      continue;
     json document = good;
     document.erase(entry.key());
     require_input_error([&] { read(document); }, {"profile.json: " + entry.key() + ": missing"});
