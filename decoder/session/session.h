@@ -81,7 +81,7 @@ class Session {
 /// Throws InputError if the latent does not have the plan's shape.
 void check_latent(const Model& model, const Plan& plan, const ArrayView& latent);
 
-/// What a GPU's session works out before it takes memory (decoder/session/gpu_session.h).
+/// Results that a GPU's session computes before it takes memory (decoder/session/gpu_session.h).
 struct PreparedPlans;
 
 /// Model, plans and memory limits of a session.

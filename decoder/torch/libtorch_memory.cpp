@@ -54,7 +54,7 @@ void drop_pool(c10::DeviceIndex device) {
 struct MemoryInfo {
   size_t free = 0, total = 0;
 };
-/// Of the current device. LibTorch's own query ends the process if it cannot restore the device.
+/// Memory of the current device. LibTorch's own query ends the process if it cannot restore the device.
 MemoryInfo memory_info() {
   MemoryInfo info;
   const cudaError_t status = cudaMemGetInfo(&info.free, &info.total);

@@ -48,7 +48,7 @@ struct GpuCard {
     if (dtype != Dtype::fp32) return attention_flops_per_second;
     return tf32 ? tf32_attention_flops_per_second : fp32_attention_flops_per_second;
   }
-  /// Of convolutions with very many multiply-adds per value and 16 inputs or more.
+  /// Rates of convolutions with very many multiply-adds per value and 16 inputs or more.
   double convolution_rate(Dtype dtype, bool tf32) const {
     if (dtype != Dtype::fp32) return convolution_flops_per_second;
     return tf32 ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;

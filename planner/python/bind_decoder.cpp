@@ -214,7 +214,7 @@ class Input {
   std::optional<ArrayView> view_;
 };
 
-/// Where the picture goes. `out` is a tensor on the host or on the GPU, or a function that returns one.
+/// Target of the picture. `out` is a tensor on the host or on the GPU, or a function that returns one.
 class Output {
  public:
   Output(const PictureShape& shape, nb::object out) : shape_(shape), out_(std::move(out)) {}

@@ -19,7 +19,6 @@ from measure import latent_shape, model_config, model_of
 from reference_model import model_family
 
 
-
 def tf32(x: torch.Tensor) -> torch.Tensor:
     """Rounds fp32 to 10 bits of mantissa: to the nearest, ties to even."""
     bits = x.contiguous().view(torch.int32)

@@ -76,7 +76,7 @@ def on_card(scene: Scene) -> None:
 
 
 def by_step(scene: Scene, vae: Any, latent: torch.Tensor, limit: str) -> None:
-    """Where an enabled VAE's decode spends its time: the decode, planning, and the functions that take longest by themselves."""
+    """Seconds of an enabled VAE's decode by step: the decode, planning, and the functions that take longest by themselves."""
     handle = headroom_vae.enable(vae, limit=limit)
     decode = lambda: vae.decode(latent, return_dict=False)[0]  # noqa: E731
     whole = 1e3 * scene.theirs.timed(decode, scene.repeats).median  # without the profiler, and after the first decode

@@ -15,7 +15,7 @@ VERIFIED_ERROR = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 1e-2}
 """Largest difference from the original decode under ``verify=True``, of its largest magnitude."""
 
 VERIFIED_ERROR_IN_TF32 = 1e-2
-"""The same if the decode used TF32. The original always decodes in full fp32."""
+"""Tolerance for a decode that used TF32. The original always decodes in full fp32."""
 
 BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 """Attributes by which a VAE decodes in parts, most of which it blends."""

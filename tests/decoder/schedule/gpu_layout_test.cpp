@@ -132,7 +132,7 @@ TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, withi
   const int64_t tiles = (35 * 34 * 128 + 64 * 63 * 256) * 2;
   CHECK(gpu::convolution_workspace_bytes(upsamples, {1, 64, 63}, Dtype::bf16) ==
         (tiles + 255) / 256 * 256 + 4 * 33 * 32 * 256 * 2);
-  // As many frames at a time as 32 MiB hold. One frame is limited to 256 MiB or eight rows.
+  // Frames run together while they fit 32 MiB. One frame is limited to 256 MiB or eight rows.
   CHECK(gpu::convolution_workspace_bytes(upsamples, {9, 64, 63}, Dtype::bf16) ==
         (9 * tiles + 255) / 256 * 256 + 9 * 4 * 33 * 32 * 256 * 2);
   CHECK(gpu::convolution_workspace_bytes(upsamples, {20, 64, 63}, Dtype::bf16) == (32 + 32) * kMiB);

@@ -220,7 +220,7 @@ def master(make):
 
 
 def finished(mode, call, given):
-    """What a call gives: a tensor, or its exception."""
+    """Result of a call: a tensor, or its exception."""
     try:
         return tensor_of(mode(call, given))
     except Exception as error:
