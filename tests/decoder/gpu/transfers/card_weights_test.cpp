@@ -136,10 +136,11 @@ TEST_CASE("a parameter that is not on the GPU, or has another shape, is named") 
   const Model model = resolve_model(HEADROOM_TEST_DATA "/golden/plain");
   EmulatedGpu gpu;
   OnCard there(gpu, model.graph, Dtype::fp32, 1);
+  const auto memory = gpu.pin(resident_weights_bytes(model.graph, {DeviceKind::cuda, Dtype::fp32}));
   const auto pack = [&] {
     const CardParameters parameters("plain", there.arrays);
     const CardWeights weights(gpu, model.graph, Dtype::fp32, parameters, nullptr);
-    weights.pack(all_operations(model.graph), nullptr, [](const gpu::Pack&) {});
+    weights.pack(all_operations(model.graph), memory.get(), [](const gpu::Pack&) {});
   };
   there.arrays.at("decoder.conv_in.bias").shape = {5};
   CHECK_THROWS_WITH(pack(), Catch::Contains("plain: decoder.conv_in.bias: shape: expected"));

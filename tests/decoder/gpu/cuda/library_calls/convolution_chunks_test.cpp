@@ -231,6 +231,8 @@ Convolve unread_call(const Box& region, int32_t inputs, int32_t outputs, int32_t
   call.region = region;
   call.input = unread_view(4096, widened(region, side / 2, side / 2), inputs, dtype);
   call.target = unread_view(4096, region, outputs, dtype);
+  call.kernel = call.input.base;
+  call.workspace = call.target.base;
   return call;
 }
 
