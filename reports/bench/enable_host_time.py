@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import air_card
 import measure
 
 BUILD = measure.ROOT / "build"
@@ -26,16 +27,6 @@ MODEL, DTYPE, SIDE = "sdxl", "bf16", 1024
 LIMITS = ("auto", "4GiB", "600MiB")
 DECODES = 200  # other programs only add to times, so the least counts
 COUNTERS = ("copies_to_host", "bytes_to_host", "copies_from_host", "bytes_from_host", "own_nanoseconds", "launches")
-LIBRARIES = ("libcudart.so.13", "libcudnn.so.9", "libcublasLt.so.13")
-
-
-def over_the_air_card(build: Path, card: Path) -> None:
-    """Starts this script again with the air card's libraries in front of CUDA's."""
-    if os.environ.get("LD_PRELOAD", "").endswith(LIBRARIES[-1]):
-        return
-    air = {"LD_LIBRARY_PATH": str(card), "LD_PRELOAD": " ".join(str(card / name) for name in LIBRARIES), "AIR_COPIES": "none"}
-    paths = f"{build / 'python'}:{measure.ROOT / 'tests/planner/python'}"
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **air, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"})
 
 
 def air_report() -> dict[str, Any]:
@@ -126,7 +117,7 @@ def main() -> int:
     parser.add_argument("--card", type=Path, default=BUILD / "tests/air_card/lib", help="the air card's libraries")
     parser.add_argument("--profile", action="store_true", help="also print where Python spends its time")
     args = parser.parse_args()
-    over_the_air_card(args.build.resolve(), args.card.resolve())
+    air_card.restart(args.build.resolve(), args.card.resolve(), AIR_COPIES="none")
     import torch
 
     torch.set_grad_enabled(False)

@@ -130,6 +130,30 @@ def _scratch_input() -> tuple[str, dict]:
     return "STRING", {"default": "", "tooltip": tooltip}
 
 
+TF32 = {
+    "as PyTorch": None,
+    "off: full fp32": "none",
+    "in convolutions": "convolutions",
+    "in matrix products": "products",
+    "in convolutions and matrix products": "all",
+}
+"""Choices of the input tf32."""
+
+
+def _tf32_input() -> tuple[list[str], dict]:
+    tooltip = (
+        "Only for a VAE in fp32 on a GPU: what may round its inputs to TF32, which is several times faster and not exact (about 77 dB with SDXL). "
+        "'as PyTorch' follows the switches of ComfyUI's process; by default they allow it in convolutions."
+    )
+    return list(TF32), {"default": next(iter(TF32)), "advanced": True, "tooltip": tooltip}
+
+
+def _tf32_of(choice: str) -> str | None:
+    if choice not in TF32:
+        raise headroom_vae.InputError(f"tf32: expected one of {', '.join(map(repr, TF32))}, found {choice!r}")
+    return TF32[choice]
+
+
 def _device_of(vae: Any) -> str:
     """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom does not run on it."""
     device = str(getattr(vae, "device", "cpu"))
@@ -137,11 +161,11 @@ def _device_of(vae: Any) -> str:
     return device
 
 
-def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, scratch: str | None) -> None:
+def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, scratch: str | None, tf32: str | None) -> None:
     """Makes ComfyUI unload models until the plan of the decode or encode fits. One of less memory needs nothing unloaded."""
     from comfy import model_management
 
-    options = {"device": str(vae.device), "scratch": scratch}
+    options = {"device": str(vae.device), "scratch": scratch, "tf32": tf32}
     fastest = decoder.predict(size, vae.vae_dtype, None if limit == "auto" else limit, **options)
     if limit == "auto":
         now = decoder.predict(size, vae.vae_dtype, "auto", **options)
@@ -171,13 +195,13 @@ class HeadroomVAEDecode:
                 "vae": ("VAE", {"tooltip": "The VAE whose decoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input()},
+            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input()},
         }
 
-    def decode(self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
+    def decode(self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch") -> tuple:
         import torch
 
-        limit, folder = bytes_of_gib(limit_gib), allowed_scratch(scratch)
+        limit, folder, in_tf32 = bytes_of_gib(limit_gib), allowed_scratch(scratch), _tf32_of(tf32)
         known, decoder = _decoder_of(vae)
         model = known.model
         require_picture(model)
@@ -186,11 +210,11 @@ class HeadroomVAEDecode:
         require_limit_of_machine(limit, device)
         size, shape = picture_of(model, list(z.shape))
         if device != "cpu":
-            _make_room(vae, decoder, size, limit, folder)
+            _make_room(vae, decoder, size, limit, folder, in_tf32)
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
         progress = NodeProgress(vae, picture)
         with _node_advice("VAE Decode (Headroom)", size[1], limit_gib):
-            decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture)
+            decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, tf32=in_tf32)
         remark = f"; {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
@@ -215,20 +239,22 @@ class HeadroomVAEEncode:
                 "vae": ("VAE", {"tooltip": "The VAE whose encoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input()},
+            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input()},
         }
 
-    def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "") -> tuple:
-        limit, folder = bytes_of_gib(limit_gib), allowed_scratch(scratch)
+    def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch") -> tuple:
+        limit, folder, in_tf32 = bytes_of_gib(limit_gib), allowed_scratch(scratch), _tf32_of(tf32)
         known, encoder = _encoder_of(vae)
         device = _device_of(vae)
         require_limit_of_machine(limit, device)
         picture, left_out = encoder_input(vae, pixels, known)
         size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
-            _make_room(vae, encoder, size, limit, folder)
+            _make_room(vae, encoder, size, limit, folder, in_tf32)
         with _node_advice("VAE Encode (Headroom)", size[1], limit_gib):
-            made = encoder.decode(picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae))
+            made = encoder.decode(
+                picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae), tf32=in_tf32
+            )
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out])
 
 

@@ -177,6 +177,7 @@ class ModuleDecoder:
         pipeline_bar: Any = None,
         trace_file: str = "",
         out: Any = None,
+        tf32: str | None = None,
     ) -> Any:
         """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's). If
         the model encodes, `z` is a picture, and the result is what its encoder makes.
@@ -184,6 +185,7 @@ class ModuleDecoder:
         The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
         `out`, a contiguous tensor on the CPU of the picture's shape and `dtype`, receives rows while the decode runs.
+        `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it.
         Raises DoesNotFit and InputError."""
         import torch
 
@@ -199,7 +201,7 @@ class ModuleDecoder:
             require_no_capture(device)
             _require_cpu_to_release(device, release)
             plans = PLANS if limit == "auto" else 1
-            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release}
+            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release, "tf32": tf32}
             if out is not None and (list(out.shape) != picture or out.dtype != dtype):
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {out.dtype} of {list(out.shape)}")
             latent = values_of(z, device)
@@ -289,13 +291,13 @@ class ModuleDecoder:
         tf32: str | None = None,
     ) -> Prediction:
         """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture. ``tf32`` is by
-        default that of torch's switches."""
+        default that of torch's switches, and else ``"none"``, ``"convolutions"``, ``"products"`` or ``"all"``."""
         batch, frames, height, width = size
         device = numbered(device) if device else self._device(Parameters(self.module, self.model))
         on_cpu = device == "cpu"
         asked = dtype_name(dtype)
         name = self.model.decoding_dtype(asked)
-        tf32 = tf32_of(name, device) if tf32 is None else tf32
+        tf32 = tf32_of(name, device, tf32)
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
             tf32=tf32, picture_dtype=asked, resident_weights=release,
@@ -325,13 +327,14 @@ class ModuleDecoder:
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
         """The prediction for this size, and whether it came from the cache. Under ``limit="auto"`` a cached one must fit the memory
         that is free now."""
-        tf32 = tf32_of(self.model.decoding_dtype(dtype_name(dtype)), options["device"])
-        key = (*size, str(dtype), limit, tf32, *options.values())
+        tf32 = tf32_of(self.model.decoding_dtype(dtype_name(dtype)), options["device"], options.get("tf32"))
+        options = {**options, "tf32": tf32}
+        key = (*size, str(dtype), limit, *options.values())
         found = self._predictions.get(key)
         if found is not None:
             if limit != "auto" or (found.fits and found.peak_bytes <= free_bytes(options["device"], self._held_on(options["device"]))):
                 return found, True
-        found = self._predictions[key] = self.predict(size, dtype, limit, **options, tf32=tf32)
+        found = self._predictions[key] = self.predict(size, dtype, limit, **options)
         return found, False
 
     def _device(self, parameters: Parameters) -> str:

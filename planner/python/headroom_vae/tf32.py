@@ -10,12 +10,15 @@ TORCH_DEFAULT = "convolutions"
 """The work that PyTorch does in TF32 unless a switch was set."""
 
 
-def tf32_of(dtype: str, device: str) -> str:
-    """The work of a decode that runs in TF32: that of torch at this moment. ``"all"``, ``"convolutions"``, ``"products"`` or ``"none"``.
+def tf32_of(dtype: str, device: str, asked: str | None = None) -> str:
+    """The work of a decode that runs in TF32: ``"all"``, ``"convolutions"``, ``"products"`` or ``"none"``. It is ``asked``, or by default
+    that of torch's switches at this moment.
 
     Only fp32 on a GPU can use TF32. ``dtype`` is the decode's own, after ``force_upcast``."""
     if dtype != "fp32" or device.partition(":")[0] != "cuda":
         return "none"
+    if asked is not None:
+        return asked
     if "torch" not in sys.modules:
         return TORCH_DEFAULT
     convolutions, products = _convolutions(), _products()

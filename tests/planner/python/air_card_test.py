@@ -361,6 +361,29 @@ class Decodes(AirCard):
         self.assertEqual([where for _, where in freed], [CARD])
         self.assert_on_card(1)
 
+    def test_the_comfyui_nodes_use_tf32_as_torchs_switches_or_their_input_say(self):
+        z, pixels = latent(1, 4, 9, 7), comfyui_support.random_pixels(1, 36, 28, 3)
+        found = comfyui_support.nodes().NODE_CLASS_MAPPINGS
+        choices = found["HeadroomVAEDecode"].INPUT_TYPES()["optional"]["tf32"][0]
+        wanted = {"as PyTorch": "", "off: full fp32": "", "in convolutions": " with TF32 in convolutions", "in matrix products": " with TF32 in products",
+                  "in convolutions and matrix products": " with TF32"}  # fmt: skip
+        self.assertEqual(choices, list(wanted))
+        as_torch = " with TF32 in convolutions"
+        for dtype in (torch.float32, torch.bfloat16):
+            made = comfyui_support.comfy_vae(comfyui_support.small_vae(), multiple=4)
+            made.first_stage_model.to(dtype).to(CARD)
+            made.device, made.vae_dtype = CARD, dtype
+            for torchs in ("ieee", "tf32"):
+                torch.backends.cudnn.conv.fp32_precision = torchs
+                for choice in choices:
+                    text = "" if dtype != torch.float32 else as_torch if choice == "as PyTorch" and torchs == "tf32" else wanted[choice]
+                    decoded = found["HeadroomVAEDecode"]().decode({"samples": z}, made, limit_gib=1 / 32, tf32=choice)[1]
+                    encoded = found["HeadroomVAEEncode"]().encode(pixels, made, limit_gib=1 / 32, tf32=choice)[1]
+                    for report in (decoded, encoded):
+                        self.assertIn(f"on cuda:0{text}, peak", report)
+        with self.assertRaisesRegex(headroom_vae.InputError, "^tf32: expected one of 'as PyTorch', .*, found 'yes'$"):
+            found["HeadroomVAEDecode"]().decode({"samples": z}, made, tf32="yes")
+
 
 def _all_memory() -> list[torch.Tensor]:
     """Allocates all memory of the card. Less than 2 MiB of contiguous memory remains."""

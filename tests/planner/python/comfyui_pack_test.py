@@ -48,7 +48,7 @@ class Pack(unittest.TestCase):
                     cls = known[node["type"]]
                     accepted = {name: kind for part in cls.INPUT_TYPES().values() for name, (kind, _) in part.items()}
                     linked = {entry["name"]: entry["type"] for entry in node["inputs"]}
-                    self.assertEqual(linked, {name: kind for name, kind in accepted.items() if kind.isupper() and name in linked})
+                    self.assertEqual(linked, {name: kind for name, kind in accepted.items() if name in linked})
                     self.assertEqual(len(node["widgets_values"]), len(accepted) - len(linked), file.name)
                     self.assertEqual([entry["name"] for entry in node["outputs"]], list(cls.RETURN_NAMES))
         self.assertTrue(known.keys() <= used)
