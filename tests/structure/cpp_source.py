@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("decoder", "profiler", "planner", "reports", "gui")
+CODE = (".h", ".c", ".cpp", ".cu", ".py")
 
 COMMENT_OR_TEXT = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<delimiter>[^()\s\\]*)\(.*?\)(?P=delimiter)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'',
@@ -43,8 +44,12 @@ class Source:
     balanced: bool = True
 
 
+def code_files(folders: tuple[str, ...], suffixes: tuple[str, ...]) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in suffixes)
+
+
 def product_files(suffixes: tuple[str, ...] = (".h", ".cpp", ".cu")) -> list[Path]:
-    return sorted(path for folder in PRODUCT for path in (ROOT / folder).rglob("*") if path.suffix in suffixes)
+    return code_files(PRODUCT, suffixes)
 
 
 def product_texts(suffixes: tuple[str, ...]) -> dict[str, str]:

@@ -5,45 +5,8 @@ import re
 import unittest
 from pathlib import Path
 
-from cpp_source import ROOT, product_files
-
-INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-Graph = dict[str, set[str]]
-
-
-def cycles(graph: Graph) -> list[str]:
-    """Strongly connected components with a cycle, one line each (Tarjan's algorithm)."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[str] = []
-
-    def visit(node: str) -> None:
-        order[node] = lowest[node] = len(order)
-        stack.append(node)
-        for other in sorted(graph.get(node, ())):
-            if other not in order:
-                visit(other)
-                lowest[node] = min(lowest[node], lowest[other])
-            elif other in stack:
-                lowest[node] = min(lowest[node], order[other])
-        if lowest[node] == order[node]:
-            group = stack[stack.index(node):]
-            del stack[stack.index(node):]
-            if len(group) > 1 or node in graph.get(node, ()):
-                found.append(", ".join(sorted(group)))
-
-    for node in sorted(graph):
-        if node not in order:
-            visit(node)
-    return found
-
-
-def includes() -> Graph:
-    """Includes of the product and the tests. Kernels compiled for the emulator include its header."""
-    files = product_files() + [path for path in (ROOT / "tests").rglob("*") if path.suffix in (".h", ".cpp")]
-    return {str(path.relative_to(ROOT)): {name for name in INCLUDE.findall(path.read_text()) if (ROOT / name).is_file()}
-            for path in files}
+from cpp_source import ROOT
+from file_graph import Graph, cycles, includes
 
 
 def library_folder(file: str) -> str:
