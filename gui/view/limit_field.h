@@ -50,7 +50,7 @@ class LimitField : public QWidget {
   QLineEdit* field_;
   QSlider* slider_;
   InputNote* note_;
-  QTimer typing_, dragging_;
+  QTimer typing_{this}, dragging_{this};
   std::optional<double> dragged_;  ///< dragged limit that has not been asked yet
   int64_t least_ = int64_t{64} << 20, most_ = int64_t{8} << 30;
 };

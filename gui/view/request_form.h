@@ -72,7 +72,7 @@ class RequestForm : public QWidget {
   std::map<std::string, QLabel*> hints_;        ///< consequences of the current choices
   PlanningQuestion shown_;                      ///< question that last filled the fields
   std::vector<reports::DocumentPtr> profiles_;  ///< parallel to profile_'s entries; the first is none
-  QTimer pause_;
+  QTimer pause_{this};
   bool valid_ = true;
 };
 

@@ -6,6 +6,8 @@
 #include <QPixmap>
 #include <QTabWidget>
 #include <QThread>
+#include <QTimer>
+#include <algorithm>
 
 #include "decoder/base/errors.h"
 #include "gui/view/main_window.h"
@@ -14,19 +16,24 @@ namespace headroom::gui {
 namespace {
 
 constexpr int kLongestMilliseconds = 180'000;
-/// Longer than any delay before a page starts to work.
-constexpr int kRestMilliseconds = 400;
+/// Turns of the event loop without work: a turn posts events that the next one handles.
+constexpr int kQuietTurns = 3;
+
+/// True if a page works, or will after a pause in typing.
+bool has_work(const MainWindow& window) {
+  return window.busy() || std::ranges::any_of(window.findChildren<QTimer*>(), [](const QTimer* timer) {
+           return timer->isSingleShot() && timer->isActive();
+         });
+}
 
 }  // namespace
 
 void wait_until_idle(const MainWindow& window) {
-  QElapsedTimer all, rest;
+  QElapsedTimer all;
   all.start();
-  rest.start();
-  while (rest.elapsed() < kRestMilliseconds) {
+  for (int quiet = 0; quiet < kQuietTurns; quiet = has_work(window) ? 0 : quiet + 1) {
     QApplication::processEvents(QEventLoop::AllEvents, 20);
     QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-    if (window.busy()) rest.restart();
     if (all.elapsed() > kLongestMilliseconds) throw DeviceError("a page is still busy after three minutes");
     QThread::msleep(5);
   }

@@ -51,7 +51,7 @@ class TimelinePage : public Page {
   QLabel* apart_;  ///< warning that the two decodes differ
   QLabel* note_;   ///< limits on the accuracy of the measurement
   std::array<std::unique_ptr<TimelineSide>, 2> sides_;
-  QTimer follow_;  ///< the table follows the mouse, once per frame of the screen
+  QTimer follow_{this};  ///< the table follows the mouse, once per frame of the screen
   size_t followed_ = 0;
   double followed_seconds_ = 0;
   bool linking_ = false;

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <QCoreApplication>
-#include <QDeadlineTimer>
 #include <QString>
 #include <QStringList>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <functional>
 
 #include "decoder/families/load_model.h"
 #include "decoder/plan/plan_file.h"
@@ -24,15 +22,6 @@
 
 namespace headroom::test {
 using namespace reports::test;
-
-/// Handles events until it is so; fails after half a minute.
-inline void wait_until(const std::function<bool()>& is_so) {
-  const QDeadlineTimer deadline(30'000);
-  while (!is_so()) {
-    REQUIRE_FALSE(deadline.hasExpired());
-    handle_events();
-  }
-}
 
 /// Opens files, and waits until they are there or refused.
 inline void open(gui::Workspace& workspace, const QStringList& files) {
@@ -76,7 +65,8 @@ inline Trace made_up_trace(const Plan& plan, const Graph& graph) {
 class SampleFiles {
  public:
   SampleFiles() : model_(resolve_model(HEADROOM_TEST_DATA "/demo_model")) {
-    const Request request{HEADROOM_TEST_DATA "/demo_model", 256, 192, 1, 1, Dtype::fp32};
+    // A small picture: each test of a page plans it dozens of times.
+    const Request request{HEADROOM_TEST_DATA "/demo_model", 64, 48, 1, 1, Dtype::fp32};
     const planner::CostModel costs(model_.graph);
     const int64_t smallest = smallest_bytes(model_, request, {}, costs);
     document_ = planned(model_, request, smallest + smallest / 4, costs);

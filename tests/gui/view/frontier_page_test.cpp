@@ -27,6 +27,8 @@ namespace {
 using test::sample_files;
 using test::wait_until;
 
+constexpr int64_t kFitsEachDevice = int64_t{64} << 20;
+
 /// The page over a workspace with a question about the demo's model, at rest.
 struct ShownFrontier : test::ShownPage<FrontierPage> {
   explicit ShownFrontier(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
@@ -96,7 +98,7 @@ TEST_CASE("frontier page: plans are for the chosen device, with the fields that 
   planner::PlanOptions options;
   options.scratch_folder = "/tmp";
   options.scratch_limit_bytes = int64_t{1} << 30;
-  ShownFrontier shown(0, options);
+  ShownFrontier shown(kFitsEachDevice, options);
   const auto visible = [&](const char* name) { return shown.child<QWidget>(name).isVisible(); };
   auto& device = shown.child<QComboBox>("device");
   auto& costs = shown.child<QComboBox>("profile");
@@ -125,7 +127,7 @@ TEST_CASE("frontier page: plans are for the chosen device, with the fields that 
 }
 
 TEST_CASE("frontier page: TF32 can be chosen in fp32 on a GPU, and the plan has it") {
-  ShownFrontier shown(0);
+  ShownFrontier shown(kFitsEachDevice);
   auto& tf32 = shown.child<QComboBox>("tf32");
   auto& dtype = shown.child<QComboBox>("dtype");
   const auto settle = [&](Tf32 expected) {

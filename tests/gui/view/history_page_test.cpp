@@ -4,7 +4,6 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
-#include <QTest>
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
@@ -177,7 +176,6 @@ TEST_CASE("history page: a snapshot leads to its page, a hostile one to a line i
   wait_until_idle(window);
   CHECK(window.currentPage()->key() == "history");
   // Nobody has chosen a decoder, also not once the forms have read their fields.
-  QTest::qWait(2 * kTypingMilliseconds);
   CHECK(window.currentPage()->findChild<QLabel*>("need")->text() ==
         "Choose the decoder and the size of the picture.");
   const test::Scratch scratch;

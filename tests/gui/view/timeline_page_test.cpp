@@ -136,8 +136,8 @@ TEST_CASE("timeline page: says above both that a plan and a run are of different
   const auto* apart = page.findChild<QLabel*>("apart");
   REQUIRE(apart != nullptr);
   CHECK(apart->isVisible());
-  CHECK_THAT(apart->text().toStdString(), Catch::Contains("512x192") && Catch::Contains("256x192") &&
-                                              Catch::Contains("different decodes"));
+  CHECK_THAT(apart->text().toStdString(),
+             Catch::Contains("512x48") && Catch::Contains("64x48") && Catch::Contains("different decodes"));
   CHECK(page.side(0).chart()->visibleRange() == page.side(1).chart()->visibleRange());
   CHECK(page.side(0).chart()->plot()->yAxis->range().upper ==
         page.side(1).chart()->plot()->yAxis->range().upper);
