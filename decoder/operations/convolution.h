@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "decoder/devices/convolution_algorithm.h"
 #include "decoder/graph/graph.h"
-#include "decoder/plan/convolution_algorithm.h"
 
 // Sizes of packed kernels and of convolution workspaces. The planner predicts memory from them, and the
 // runtime allocates by them.

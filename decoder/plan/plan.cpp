@@ -4,23 +4,6 @@
 
 namespace headroom {
 
-const char* name_of(DeviceKind device) {
-  switch (device) {
-    case DeviceKind::cpu:
-      return "cpu";
-    case DeviceKind::cuda:
-      return "cuda";
-  }
-  return "?";
-}
-
-DeviceKind parse_device(const std::string& text) {
-  for (DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
-    if (text == name_of(device)) return device;
-  }
-  throw InputError("--device: expected cpu or cuda, found '" + text + "'");
-}
-
 std::string arithmetic_of(const Request& request) {
   return std::string(name_of(request.dtype)) + after_dtype(request.tf32);
 }
@@ -31,7 +14,8 @@ std::string rounding_of(const Request& request) {
 }
 
 std::string wrong_tf32(const Request& request) {
-  if (!request.tf32.any() || (request.dtype == Dtype::fp32 && request.device == DeviceKind::cuda)) return "";
+  if (!request.tf32.any() || (request.dtype == Dtype::fp32 && device_record(request.device).has_tf32))
+    return "";
   return std::string("TF32 needs fp32 on cuda, found ") + name_of(request.dtype) + " on " +
          name_of(request.device);
 }
@@ -39,15 +23,6 @@ std::string wrong_tf32(const Request& request) {
 void set_direction(Request& request, Direction direction) {
   request.direction = direction;
   request.picture_dtype = direction == Direction::encode ? std::optional(Dtype::fp32) : std::nullopt;
-}
-
-const char* name_of(ConvolutionAlgorithm algorithm) {
-  return algorithm == ConvolutionAlgorithm::direct ? "direct" : "winograd";
-}
-
-std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device) {
-  if (device == DeviceKind::cuda) return {ConvolutionAlgorithm::direct};
-  return {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd};
 }
 
 bool makes_tile(const Step& step) {
@@ -81,18 +56,6 @@ const char* name_of(StepTarget target) {
 
 TensorId measured_tensor(const Step& step) {
   return takes_statistics(step.kind) ? step.inputs[0].tensor : step.tensor;
-}
-
-const char* name_of(MemoryTier tier) {
-  switch (tier) {
-    case MemoryTier::device:
-      return "device";
-    case MemoryTier::host:
-      return "host";
-    case MemoryTier::scratch:
-      return "scratch";
-  }
-  return "?";
 }
 
 const char* name_of(WeightResidency residency) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "decoder/devices/device_record.h"
 #include "decoder/graph/model.h"
-#include "decoder/plan/convolution_algorithm.h"
 #include "decoder/plan/engine_choice.h"
 #include "decoder/plan/tf32.h"
 
@@ -31,17 +31,6 @@
 // Tiles of clips are also cut along the time, into chunks. A tile runs all of its chunks before the next tile
 // begins. The next chunk begins with the last frames of the one before (`Pass`).
 namespace headroom {
-
-/// The kind of device that a plan is for.
-enum class DeviceKind {
-  cpu,   ///< the process's own memory
-  cuda,  ///< a GPU's
-};
-const char* name_of(DeviceKind device);
-/// Throws InputError unless `text` is cpu or cuda.
-DeviceKind parse_device(const std::string& text);
-/// The convolution algorithms of a device: the direct one first, then a faster one if the device has any.
-std::vector<ConvolutionAlgorithm> algorithms_on(DeviceKind device);
 
 /// The decode or encode that a plan is for: its model, extents, dtype and device. Fixes the sizes of all
 /// tensors.
@@ -69,15 +58,6 @@ std::string wrong_tf32(const Request& request);
 /// A picture goes to its file band by band. A latent is written when it is whole, so it lies in memory and
 /// counts in the peak.
 void set_direction(Request& request, Direction direction);
-
-/// The memory that stores a kept tensor. For a tensor in host memory or in the scratch file, the device has
-/// only the blocks that a sweep is about to read or has just written.
-enum class MemoryTier {
-  device,
-  host,     ///< host memory, on devices with memory of their own
-  scratch,  ///< a file
-};
-const char* name_of(MemoryTier tier);
 
 /// When parameters are in device memory.
 enum class WeightResidency {

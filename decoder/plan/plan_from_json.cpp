@@ -162,7 +162,7 @@ Request request_from_json(const JsonFields& fields) {
   request.dtype = read_dtype(fields["dtype"]);
   request.direction = direction_from_json(fields);
   if (fields.has("picture_dtype")) request.picture_dtype = read_dtype(fields["picture_dtype"]);
-  request.device = one_of(fields["device"], std::array{DeviceKind::cpu, DeviceKind::cuda});
+  request.device = one_of(fields["device"], kDeviceKinds);
   request.tf32 = tf32_from_json(fields);
   if (const std::string wrong = wrong_tf32(request); !wrong.empty()) fields["tf32"].fail(wrong);
   return request;

@@ -18,13 +18,6 @@
 // Keys and values are kept tensors. So their rows are RowTransfers too.
 namespace headroom {
 
-/// The connection that carries messages between two ranks.
-struct Link {
-  double bytes_per_second = 0;
-  double seconds = 0;  ///< latency: time until the first byte arrives
-  friend bool operator==(const Link&, const Link&) = default;
-};
-
 /// Rows of a kept tensor that their owner sends to a rank that reads them.
 struct RowTransfer {
   int32_t pass = 0;  ///< the pass that writes the tensor; the rows are sent after it

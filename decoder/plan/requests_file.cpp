@@ -99,15 +99,12 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
 void take_device(const JsonFields& fields, std::optional<DeviceKind>& device) {
   if (!fields.has("device")) return;
   const std::string found = fields["device"].value().dump().substr(0, 40);
-  std::optional<DeviceKind> named;
-  for (DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
-    if (fields["device"].text() == name_of(kind)) named = kind;
-  }
-  if (!named) fields["device"].fail("expected cpu or cuda, found " + found);
-  if (device && *device != *named)
+  const DeviceRecord* named = find_device(fields["device"].text());
+  if (named == nullptr) fields["device"].fail("expected " + device_names() + ", found " + found);
+  if (device && *device != named->kind)
     fields["device"].fail(std::string("expected ") + name_of(*device) +
                           " as before: a queue has one device for all, found " + found);
-  device = named;
+  device = named->kind;
 }
 
 /// The output file names of one decode, one per picture or clip of the batch. A folder of frames counts as

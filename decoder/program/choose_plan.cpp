@@ -7,6 +7,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/os/process_memory.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
@@ -62,7 +63,7 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
   asked.frames = latent.shape.size() == 5 ? (latent.shape[2] - 1) * scale.t + 1 : 1;
   asked.batch = latent.shape[0];
   if (!options.dtype.empty()) asked.dtype = options.dtype;
-  asked.device = name_of(gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
+  asked.device = name_of(kind_of(gpu));
   asked.tf32 = options.tf32;
   asked.other_environment = options.other_environment && !options.profile_file.empty();
   asked.scratch_folder = options.scratch;
@@ -106,7 +107,7 @@ void check_device(const std::optional<DeviceName>& device, const std::string& pl
 
 int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu) {
   if (gpu != nullptr && limit == "auto") return limit_on_card(*gpu);
-  return planner::limit_from(limit, gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu);
+  return planner::limit_from(limit, kind_of(gpu));
 }
 
 std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const DecodeJob& refused,

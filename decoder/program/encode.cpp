@@ -187,7 +187,7 @@ class Encoding {
       plans_.push_back(parsed.plan(model_.graph));
       const DeviceKind planned = plans_.back().request.device;
       check_device(options_.device, options_.plan_file, planned);
-      if (planned == DeviceKind::cuda && !gpu_) gpu_ = gpu::open_gpu();
+      if (!gpu_) gpu_ = gpu::open_gpu_for(planned);
       return require_valid(plans_.back(), model_, options_.plan_file);
     }
     planner::RequestOptions asked;
@@ -202,7 +202,7 @@ class Encoding {
     asked.other_environment = options_.other_environment && !options_.profile_file.empty();
     asked.scratch_folder = options_.scratch;
     asked.scratch_limit = options_.scratch_limit;
-    asked.device = name_of(gpu_ ? DeviceKind::cuda : DeviceKind::cpu);
+    asked.device = name_of(kind_of(gpu_.get()));
     planner::PlanOptions wanted = asked.plan_options();
     wanted.limit_bytes = limit_in_bytes(options_.limit, gpu_.get());
     if (jobs_.size() > 1) wanted.weights = WeightResidency::resident;  // loaded once for all

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
-#include "decoder/plan/device_name.h"
+#include "decoder/devices/device_name.h"
 
 namespace headroom {
 

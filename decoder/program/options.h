@@ -8,9 +8,9 @@
 
 #include "decoder/base/progress/progress.h"
 #include "decoder/cli/commands.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/plan/device_name.h"
 
 namespace headroom {
 

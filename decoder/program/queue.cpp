@@ -237,7 +237,7 @@ RunStats decode_queue(QueueRun run, Notes& progress) {
   std::unique_ptr<gpu::Gpu> gpu;
   const std::unique_ptr<Session> session = naming(run.queue_file, "no decode was done", [&] {
     const DeviceKind device = queue.plans.empty() ? DeviceKind::cpu : queue.plans.front().request.device;
-    if (device == DeviceKind::cuda) gpu = gpu::open_gpu(gpu_index(run.device));
+    gpu = gpu::open_gpu_for(device, gpu_index(run.device));
     const Environment here = environment_here(gpu.get());
     for (size_t i = 0; i < queue.plans.size() && !run.other_environment; ++i)
       check_environment(queue.plans[i], here, "plans[" + std::to_string(i) + "]");

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "decoder/devices/device_name.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/graph/model.h"
-#include "decoder/plan/device_name.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/program/notes.h"

@@ -165,7 +165,7 @@ void take_own_card(const RankEnvironment& environment) {
 /// Returns null for a decode on the CPU.
 std::unique_ptr<gpu::Gpu> open_own_gpu(const DecodeOptions& options, const RankEnvironment& environment) {
   const bool planned_for_gpu =
-      !options.plan_file.empty() && PlanFile(options.plan_file).request().device == DeviceKind::cuda;
+      !options.plan_file.empty() && !device_record(PlanFile(options.plan_file).request().device).is_host;
   if (!planned_for_gpu && !is_gpu(options.device)) return nullptr;
   if (is_gpu(options.device) && options.device->index != 0) {
     throw InputError("--device: each rank takes the GPU of its local rank: expected cuda, found " +

@@ -130,7 +130,7 @@ RunStats run(const DecodeOptions& options, Notes& progress) {
     if (options.plan_file.empty()) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
     choose_plan(options, of_any_frames, gpu.get(), job);
     require_valid(job.plan, job.model, options.plan_file.empty() ? "--limit" : options.plan_file);
-    if (job.plan.request.device == DeviceKind::cuda && !gpu) gpu = gpu::open_gpu();
+    if (!gpu) gpu = gpu::open_gpu_for(job.plan.request.device);
     job.gpu = gpu.get();
     try {
       return run_plan(options, job, progress);

@@ -270,8 +270,8 @@ class Lowering {
 }  // namespace
 
 Fusion fusion_on(const Sizes& sizes) {
-  const bool picture_on_cuda = sizes.device == DeviceKind::cuda && sizes.latent.t == 1;
-  return {picture_on_cuda, picture_on_cuda && sizes.dtype != Dtype::fp32};
+  const bool fuses = device_record(sizes.device).fuses_pictures && sizes.latent.t == 1;
+  return {fuses, fuses && sizes.dtype != Dtype::fp32};
 }
 
 std::vector<BarrierTargets> barrier_targets(const Graph& graph) {

@@ -5,7 +5,7 @@
 namespace headroom {
 
 const StorageRules& storage_rules(DeviceKind device) {
-  return device == DeviceKind::cuda ? gpu_storage() : cpu_storage();
+  return device_record(device).is_host ? cpu_storage() : gpu_storage();
 }
 
 int64_t allocated_bytes(int64_t bytes, DeviceKind device) {

@@ -61,7 +61,7 @@ RunStats Session::decode(size_t number, const ArrayView& latent, PictureSink& si
 }
 
 std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu) {
-  const DeviceKind device = gpu != nullptr ? DeviceKind::cuda : DeviceKind::cpu;
+  const DeviceKind device = kind_of(gpu);
   for (size_t i = 0; i < request.plans.size(); ++i) {
     if (request.plans[i].request.device == device) continue;
     throw InputError("plans[" + std::to_string(i) + "]: request.device: expected " + name_of(device) +
@@ -73,8 +73,9 @@ std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* g
 
 RunStats decode(const Model& model, const Plan& plan, const ParameterSource& weights, const ArrayView& latent,
                 PictureSink& sink, const DecodeHooks& options) {
-  const bool on_gpu = plan.request.device == DeviceKind::cuda;
-  const std::unique_ptr<gpu::Gpu> opened = on_gpu && options.gpu == nullptr ? gpu::open_gpu() : nullptr;
+  const bool on_gpu = !device_record(plan.request.device).is_host;
+  const std::unique_ptr<gpu::Gpu> opened =
+      options.gpu == nullptr ? gpu::open_gpu_for(plan.request.device) : nullptr;
   check_latent(model, plan, latent);
   const std::vector<Plan> plans{plan};
   gpu::Gpu* gpu = opened ? opened.get() : options.gpu;

@@ -297,7 +297,7 @@ void RequestForm::apply() {
 }
 
 QString RequestForm::assumedFor(DeviceKind device) {
-  return device == DeviceKind::cuda ? tr("assumed for an H100 GPU") : tr("assumed for 2 CPU cores");
+  return device_record(device).is_host ? tr("assumed for 2 CPU cores") : tr("assumed for an H100 GPU");
 }
 
 DeviceKind RequestForm::device() const {
@@ -309,7 +309,7 @@ Direction RequestForm::direction() const {
 }
 
 void RequestForm::showDevice() {
-  const bool gpu = device() == DeviceKind::cuda;
+  const bool gpu = !device_record(device()).is_host;
   rows_->setRowVisible(notes_.at("--host-limit")->parentWidget(), gpu);
   for (const char* option : {"--scratch", "--scratch-limit"})
     rows_->setRowVisible(notes_.at(option)->parentWidget(), !gpu);
@@ -457,7 +457,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
 
 void RequestForm::readPlaces(PlanningQuestion& question) const {
   planner::PlanOptions& options = question.options;
-  const bool gpu = device() == DeviceKind::cuda;
+  const bool gpu = !device_record(device()).is_host;
   options.host_limit_bytes = gpu ? bytes_in(*host_limit_, "--host-limit") : 0;
   const QString folder = gpu ? QString() : scratch_folder_->text().trimmed();
   const int64_t limit = gpu ? 0 : bytes_in(*scratch_limit_, "--scratch-limit");

@@ -124,7 +124,7 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
-  if (device != DeviceKind::cuda) return;
+  if (device_record(device).is_host) return;
   gpu_.emplace(graph, GpuCard{});
   reservation_ = GpuCard{}.reservation;
 }
@@ -156,7 +156,7 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
     throw std::logic_error("a profile without latency table " + latency_tables->missing());
   latency_tables_ = latency_tables;
   // The planner sets a GPU's workspaces, so measured ones do not matter.
-  if (request.device == DeviceKind::cuda) {
+  if (!device_record(request.device).is_host) {
     gpu_.emplace(graph, latency_tables, profile.dtype);
     return;
   }
@@ -267,7 +267,8 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   const DeviceRates rates = assumed_rates(device_, sizes.dtype, sizes.tf32);
   if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // a convolution does the add
     return whole * residual_seconds(*graph_, id, rates, sizes);
-  return rates.step_seconds + whole * seconds_per_position(id, algorithms_on(device_).back(), sizes);
+  return rates.step_seconds +
+         whole * seconds_per_position(id, device_record(device_).algorithms.back(), sizes);
 }
 
 double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {

@@ -32,7 +32,7 @@ DeviceRates gpu_rates(const GpuCard& card, Dtype dtype, Tf32 tf32) {
 }  // namespace
 
 DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32) {
-  return device == DeviceKind::cpu ? kTwoCores : gpu_rates(GpuCard{}, dtype, tf32);
+  return device_record(device).is_host ? kTwoCores : gpu_rates(GpuCard{}, dtype, tf32);
 }
 
 bool counts_flops(const Op& op) {

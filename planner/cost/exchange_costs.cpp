@@ -2,10 +2,6 @@
 
 namespace headroom::planner {
 
-Link assumed_link(DeviceKind device) {
-  return device == DeviceKind::cuda ? Link{20e9, 2e-5} : Link{1.25e9, 1e-4};
-}
-
 double message_seconds(double bytes, const Link& link) {
   return bytes > 0 ? link.seconds + bytes / link.bytes_per_second : 0;
 }

@@ -13,9 +13,6 @@ struct Ranks {
   bool alone() const { return count == 1; }
 };
 
-/// Link assumed if none is given: 10 Gbit/s Ethernet for CPUs, PCIe 4 without NVLink for GPUs.
-Link assumed_link(DeviceKind device);
-
 /// Seconds from sending the first byte until the last byte arrives. 0 if there are no bytes.
 double message_seconds(double bytes, const Link& link);
 

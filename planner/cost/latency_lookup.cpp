@@ -77,7 +77,7 @@ LatencyLookup::LatencyLookup(const Graph& graph, const profiler::Profile& profil
     return found;
   };
   for (const Op& op : graph.ops()) {
-    for (ConvolutionAlgorithm algorithm : algorithms_on(profile.device_kind))
+    for (ConvolutionAlgorithm algorithm : device_record(profile.device_kind).algorithms)
       of_op_[static_cast<size_t>(algorithm)].push_back(
           needed(profiler::latency_table_name(graph, op, algorithm)));
     const bool adds = op.kind == OpKind::add;
@@ -200,7 +200,7 @@ double LatencyLookup::least_seconds(OpId id, const Sizes& sizes) const {
     return of_row * double(extent.y * sizes.items);
   }
   double rate = direct.least_seconds_per_position();
-  for (ConvolutionAlgorithm algorithm : algorithms_on(sizes.device))
+  for (ConvolutionAlgorithm algorithm : device_record(sizes.device).algorithms)
     rate = std::min(rate, of(id, algorithm).least_seconds_per_position());
   if (accumulate_[index(id)] >= 0) {
     const auto& accumulate = latency_tables_[static_cast<size_t>(accumulate_[index(id)])];

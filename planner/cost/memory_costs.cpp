@@ -22,7 +22,7 @@ constexpr int64_t kWeightBytesPerReserveByte = 64;
 constexpr double kReserveBytesPerPixel = 0.125;
 
 int64_t on_cpu(int64_t bytes) {
-  return allocated_bytes(bytes, DeviceKind::cpu);
+  return cpu_storage().allocated_bytes(bytes);
 }
 
 }  // namespace
@@ -74,17 +74,17 @@ MemoryModel cuda_memory_model(const Graph& graph) {
       bytes = gpu::attention_workspace_bytes(tile.y * tile.x, most_attended_keys(graph, op, sizes.latent),
                                              graph.tensor(op.output).channels);
     }
-    return allocated_bytes(bytes, DeviceKind::cuda);
+    return gpu_storage().allocated_bytes(bytes);
   };
   model.attention_state_bytes = [&graph](const Op& op, const Extent& tile) {
     const int64_t channels = graph.tensor(op.output).channels;
-    return allocated_bytes(gpu::attention_state_layout(tile.y * tile.x, channels).end, DeviceKind::cuda);
+    return gpu_storage().allocated_bytes(gpu::attention_state_layout(tile.y * tile.x, channels).end);
   };
   return model;
 }
 
 MemoryModel memory_model_of(const Graph& graph, DeviceKind device) {
-  return device == DeviceKind::cuda ? cuda_memory_model(graph) : cpu_memory_model(graph);
+  return device_record(device).is_host ? cpu_memory_model(graph) : cuda_memory_model(graph);
 }
 
 }  // namespace headroom::planner

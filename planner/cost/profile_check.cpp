@@ -58,7 +58,7 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
       differs(i, std::string(name_of(ops[i].kind)) + " " + ops[i].name);
     }
     const std::string latency_table =
-        profiler::latency_table_name(graph, ops[i], algorithms_on(profile.device_kind).back());
+        profiler::latency_table_name(graph, ops[i], device_record(profile.device_kind).algorithms.back());
     if (layer.latency_table != latency_table) differs(i, latency_table);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const profiler::ProfiledSize& size = profile.sizes[s];
@@ -81,7 +81,7 @@ void check_profiled_machine(const profiler::Profile& profile, const std::string&
     throw InputError(file + ": " + (profile.device.empty() ? "device" : "libraries") +
                      ": expected what was measured, found an empty text");
   }
-  if (profile.device_kind != DeviceKind::cpu) return;
+  if (!device_record(profile.device_kind).is_host) return;
   const std::string here = processor_name();
   if (profile.device.rfind(here + ", ", 0) == 0 || profile.device == here) return;
   throw InputError(file + ": device: measured on \"" + profile.device + "\", this is \"" + here +

@@ -37,7 +37,8 @@ std::string seconds_text(const Plan& plan) {
 
 std::string costs_text(const Plan& plan) {
   if (!plan.assumed) return "by the profile";
-  return plan.request.device == DeviceKind::cuda ? "by assumed costs of an H100" : "by assumed costs";
+  const std::string whose = device_record(plan.request.device).assumed_costs;
+  return "by assumed costs" + (whose.empty() ? "" : " of " + whose);
 }
 
 }  // namespace headroom::planner

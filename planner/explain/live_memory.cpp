@@ -34,12 +34,12 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
 }
 
 LiveEntry reserve_entry(int64_t bytes, DeviceKind device) {
-  if (device == DeviceKind::cuda) return {"gaps", MemoryKind::slack, bytes};
+  if (device_record(device).places_allocations) return {"gaps", MemoryKind::slack, bytes};
   return {"reserve", MemoryKind::outside, bytes};
 }
 
 MemoryModel memory_model_of_plan(const Plan& plan, const Graph& graph) {
-  if (plan.request.device == DeviceKind::cuda) return cuda_memory_model(graph);
+  if (!device_record(plan.request.device).is_host) return cuda_memory_model(graph);
   double planned = 0;  // double, because peaks in a file may overflow an integer sum
   for (const Pass& pass : plan.passes) planned += double(pass.predicted_peak_bytes);
   const auto counted = [&](const MemoryModel& memory) {

@@ -25,8 +25,8 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
       if (changed.picture_dtype) changed.picture_dtype = dtype;
     }
   }
-  const bool on_cpu = request.device == DeviceKind::cpu;
-  if (on_cpu && options.scratch_limit_bytes < kAmpleBytes) {
+  const MemoryTier second_tier = device_record(request.device).second_tier;
+  if (second_tier == MemoryTier::scratch && options.scratch_limit_bytes < kAmpleBytes) {
     const bool some = options.scratch_limit_bytes > 0;
     RemedyCandidate& scratch =
         add(some ? "--scratch-limit" : "--scratch DIR",
@@ -35,7 +35,7 @@ std::vector<RemedyCandidate> remedy_candidates(const Problem& problem) {
     if (!some) scratch.problem.options.scratch_folder = "scratch";
     scratch.added = MemoryTier::scratch;
   }
-  if (options.host_limit_bytes > 0 || !on_cpu) {
+  if (options.host_limit_bytes > 0 || second_tier == MemoryTier::host) {
     const bool some = options.host_limit_bytes > 0;
     RemedyCandidate& host =
         add("--host-limit",

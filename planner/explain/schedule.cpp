@@ -22,10 +22,8 @@ std::string plan_heading(const Plan& plan, const Graph& graph) {
       std::to_string(request.height_pixels) +
       (request.frames > 1 ? ", " + counted(request.frames, "frame") : "") + ", batch " +
       std::to_string(request.batch) + " (" + std::to_string(plan.micro_batch) + " at a time), " +
-      arithmetic_of(request) +
-      (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) + ": " +
-      std::to_string(plan.passes.size()) + (plan.passes.size() == 1 ? " pass, " : " passes, ") +
-      gflops_text(flops) +
+      arithmetic_of(request) + on_text(request.device) + ": " + std::to_string(plan.passes.size()) +
+      (plan.passes.size() == 1 ? " pass, " : " passes, ") + gflops_text(flops) +
       (plan.share.alone()
            ? ""
            : "; rank " + std::to_string(plan.share.rank) + " of " + std::to_string(plan.share.ranks)) +

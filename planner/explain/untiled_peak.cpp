@@ -34,7 +34,8 @@ nlohmann::json to_json(const UntiledPeak& untiled) {
 
 std::string above_untiled_remark(const Plan& plan, const Model& model) {
   const Request& request = plan.request;
-  if (request.device != DeviceKind::cpu || request.dtype == Dtype::fp32 || !plan.share.alone()) return "";
+  if (!device_record(request.device).is_host || request.dtype == Dtype::fp32 || !plan.share.alone())
+    return "";
   const UntiledPeak untiled = untiled_peak(model, request, CostModel(model.graph, request.device));
   if (plan.predicted_peak_bytes <= untiled.bytes) return "";
   return "more than the untiled decode (" + format_bytes(untiled.bytes) +

@@ -9,7 +9,7 @@ namespace headroom::planner {
 
 int64_t limit_from(const std::string& text, DeviceKind device) {
   if (text != "auto") return parse_bytes(text, "--limit");
-  if (device == DeviceKind::cuda) {
+  if (!device_record(device).is_host) {
     throw InputError(
         "--limit auto: what a GPU has free is not known without it; give bytes, as in --limit 16GiB");
   }

@@ -11,7 +11,7 @@
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/cli/tf32_option.h"
-#include "decoder/plan/device_name.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
 #include "planner/cost/profile_check.h"
@@ -113,7 +113,7 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   }
   const auto plan_shape = [&](const Request& request) {
     CostModel costs = profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
-    if (device == DeviceKind::cpu) costs.add_reserve(kQueueReserveBytes);
+    if (device_record(device).is_host) costs.add_reserve(kQueueReserveBytes);
     return plan_or_explain({model, request, {.limit_bytes = limit_bytes}, costs});
   };
   queue = plan_queue(std::move(queue), model, like, limit_bytes, plan_shape, file);

@@ -47,7 +47,7 @@ std::vector<int32_t> RankOptions::counts() const {
 }
 
 Link RankOptions::link_between(DeviceKind device) const {
-  if (link.empty()) return assumed_link(device);
+  if (link.empty()) return device_record(device).link;
   const std::vector<std::string> parts = split(link);
   Link parsed;
   size_t used = 0;

@@ -9,7 +9,7 @@
 namespace headroom::planner {
 
 std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const ReservationSizes& sizes) {
-  if (plan.request.device != DeviceKind::cuda) return {};
+  if (!device_record(plan.request.device).places_allocations) return {};
   const int64_t picture = picture_bytes(model.graph, plan.request);
   const DryRun dry_run = run_dry_within(model, plan, sizes.most_within(plan.limit_bytes - picture));
   const int64_t live_bytes = plan.predicted_peak_bytes - picture;

@@ -41,7 +41,8 @@ std::shared_ptr<PassCatalog> catalog_of(const Problem& problem, int64_t micro_ba
 Spaces spaces_of(const Problem& problem, const Spaces& alike) {
   const Request& request = problem.request;
   const PlanOptions& options = problem.options;
-  if (request.device == DeviceKind::cuda && options.scratch_limit_bytes > 0) {
+  const MemoryTier second_tier = device_record(request.device).second_tier;
+  if (second_tier != MemoryTier::scratch && options.scratch_limit_bytes > 0) {
     throw InputError(
         "--scratch: not with --device cuda: kept tensors live on the device or, with --host-limit, in host "
         "memory");
@@ -50,7 +51,7 @@ Spaces spaces_of(const Problem& problem, const Spaces& alike) {
                                       std::pair(options.scratch_limit_bytes, "--scratch")}) {
     if (!problem.ranks.alone() && bytes > 0) throw InputError(std::string(option) + ": not with --ranks");
   }
-  if (request.device == DeviceKind::cpu && options.host_limit_bytes > 0) {
+  if (second_tier != MemoryTier::host && options.host_limit_bytes > 0) {
     throw InputError(
         "--host-limit: not with --device cpu, whose memory is the host's: use --scratch FOLDER, or --device "
         "cuda");

@@ -223,7 +223,7 @@ Plan plan_of(const Problem& problem, const ConfigurationSearch::Best& best) {
 
 Needed needed_by(const Problem& problem, const ConfigurationSearch::Best& best) {
   const int64_t live_bytes = best.solution.peak_bytes;
-  if (problem.request.device != DeviceKind::cuda) return {live_bytes, best.seconds};
+  if (!device_record(problem.request.device).places_allocations) return {live_bytes, best.seconds};
   Problem within = problem;
   within.options.limit_bytes = taken_bytes(problem, live_bytes);
   const Plan plan = plan_of(within, best);
@@ -256,7 +256,7 @@ Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces) {
 int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces) {
   constexpr int64_t kFairShare = 50;
   const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
-  if (problem.request.device != DeviceKind::cuda) return live_bytes;
+  if (!device_record(problem.request.device).places_allocations) return live_bytes;
   const int64_t enough_bytes = live_bytes + live_bytes / kFairShare;
   return plan_within(problem, some_over(spaces, problem.request, live_bytes).value(), enough_bytes)
       .limit_bytes;

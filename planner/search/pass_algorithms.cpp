@@ -10,7 +10,7 @@ namespace headroom::planner {
 
 std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass, DeviceKind device) {
   std::vector<ConvolutionAlgorithms> list{ConvolutionAlgorithm::direct};
-  if (!contains(algorithms_on(device), ConvolutionAlgorithm::winograd)) return list;
+  if (!contains(device_record(device).algorithms, ConvolutionAlgorithm::winograd)) return list;
   std::vector<OpId> changing = operations_of(pass);
   std::erase_if(changing, [&](OpId op) { return !has_winograd(graph, op); });
   const auto coarseness = [&](OpId id) {

@@ -118,16 +118,13 @@ std::vector<Shape> PassOption::small_shapes() const {
   return list;
 }
 
-/// Limits the tiles of a GPU pass: each tile makes its own allocations and kernel launches, and the planner
-/// simulates all of a plan's allocations.
 bool PassOption::too_many_tiles(const Shape& shape) const {
-  constexpr size_t kMostTiles = 16384, kMostOfChunk = 2048;
-  if (sizes_.device != DeviceKind::cuda) return false;
+  const DeviceRecord& device = device_record(sizes_.device);
   const Extent grid = extent_at(pass_.scale, sizes_.latent);
-  const auto columns = static_cast<size_t>(ceil_divide(grid.x, widths_[shape.width]));
-  const auto chunks = static_cast<size_t>(ceil_divide(grid.t, chunks_[shape.chunk]));
-  const size_t of_chunk = bands(shape.height) * columns;
-  return of_chunk > kMostOfChunk || of_chunk * chunks > kMostTiles;
+  const int64_t columns = ceil_divide(grid.x, widths_[shape.width]);
+  const int64_t chunks = ceil_divide(grid.t, chunks_[shape.chunk]);
+  const int64_t of_chunk = static_cast<int64_t>(bands(shape.height)) * columns;
+  return of_chunk > device.most_tiles_of_chunk || of_chunk * chunks > device.most_tiles;
 }
 
 void PassOption::decide(const Shape& shape, PassDecision& decision) const {

@@ -102,7 +102,7 @@ class Layer {
   /// oneDNN uses a blocked layout. It copies input and kernel to that layout. It copies the result back after
   /// the input's copy is freed.
   int64_t in_blocks(int64_t input, int64_t output) const {
-    if (setting_.device != DeviceKind::cpu) return 0;
+    if (!device_record(setting_.device).is_host) return 0;
     if (place_.channels_last) return 2 * kernel();
     const int64_t outputs = channels(op_.output);
     const int64_t blocked = output / outputs * (ceil_divide(outputs, kBlockedChannels) * kBlockedChannels);
@@ -111,7 +111,7 @@ class Layer {
 
   /// True if LibTorch convolves an input of this many values by im2col and a matrix product.
   bool is_native(int64_t values) const {
-    return setting_.device == DeviceKind::cpu && setting_.element_bytes == 4 && setting_.items == 1 &&
+    return device_record(setting_.device).is_host && setting_.element_bytes == 4 && setting_.items == 1 &&
            op_.groups <= 1 && std::max(op_.kernel.x, op_.kernel.y) <= kWidestForNative &&
            values <= kMostForNative;
   }

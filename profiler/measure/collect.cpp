@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decoder/base/os/folder_rates.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/build_plan.h"
@@ -39,14 +40,14 @@ class Collecting {
   Collecting(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
              const ProfileProgress& progress, gpu::Gpu* gpu, const Clock& clock)
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
-    const DeviceKind kind = gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
+    const DeviceKind kind = kind_of(gpu);
     for (const auto& [width, height] : request.sizes) {
       const Request decoded{request.model, width,         height, request.frames,
                             request.batch, request.dtype, kind,   direction_of(graph_),
                             request.tf32};
-      plans_.push_back(untiled_plan(model, decoded, algorithms_on(kind).back()));
+      plans_.push_back(untiled_plan(model, decoded, device_record(kind).algorithms.back()));
     }
-    if (kind == DeviceKind::cpu && !request.effort.coarse) plans_.push_back(tiled_plan());
+    if (gpu == nullptr && !request.effort.coarse) plans_.push_back(tiled_plan());
     for (const Plan& plan : plans_) work_.push_back(flops_of(plan));
     for (size_t s = 0; s < request.sizes.size(); ++s) latents_.push_back(sizes_of(graph_, plans_[s]).latent);
     const Profiled profiled{model, plans_, weights, request.dtype};
@@ -57,7 +58,7 @@ class Collecting {
   Profile run() {
     started_seconds_ = clock_();
     describe();
-    const bool on_cpu = profile_.device_kind == DeviceKind::cpu;
+    const bool on_cpu = device_record(profile_.device_kind).is_host;
     time_engines();
     if (on_cpu) start_benchmark();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
@@ -78,7 +79,8 @@ class Collecting {
     while (rows * columns > kTiledPositions && rows > 1 && columns > 1) rows /= 2, columns /= 2;
     small.height_pixels = rows * scale.y;
     small.width_pixels = columns * scale.x;
-    return tiled_for_calls(graph_, untiled_plan(model_, small, algorithms_on(small.device).back()));
+    return tiled_for_calls(graph_,
+                           untiled_plan(model_, small, device_record(small.device).algorithms.back()));
   }
 
   double flops_of(const Plan& plan) const {
@@ -104,7 +106,7 @@ class Collecting {
       profile_.scratch_write_bytes_per_second = folder.write_bytes_per_second;
       profile_.scratch_read_bytes_per_second = folder.read_bytes_per_second;
     }
-    const ConvolutionAlgorithm algorithm = algorithms_on(profile_.device_kind).back();
+    const ConvolutionAlgorithm algorithm = device_record(profile_.device_kind).algorithms.back();
     for (const Op& op : graph_.ops())
       profile_.layers.push_back({op.name, name_of(op.kind), {}, latency_table_name(graph_, op, algorithm)});
   }
@@ -186,7 +188,7 @@ class Collecting {
     MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, points_);
     profile_.latency_tables = std::move(found.tables);
     profile_.precision = found.precision;
-    if (profile_.device_kind == DeviceKind::cpu) meet_measured();
+    if (device_record(profile_.device_kind).is_host) meet_measured();
   }
 
   /// Calibrates the tables with the measured decodes. Tables time calls back to back, but plans predict

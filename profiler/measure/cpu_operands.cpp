@@ -38,7 +38,7 @@ KeptMap CpuOperands::blocks(int64_t positions, int64_t channels) {
 }
 
 int64_t CpuOperands::tile_bytes(int64_t values) const {
-  return allocated_bytes(values * int64_t{sizeof(float)}, DeviceKind::cpu);
+  return cpu_storage().allocated_bytes(values * int64_t{sizeof(float)});
 }
 
 }  // namespace headroom::profiler

@@ -9,6 +9,7 @@
 #include "decoder/interpreter/kept_map.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/memory.h"
+#include "decoder/schedule/storage.h"
 #include "profiler/measure/filled.h"
 
 namespace headroom::profiler {
@@ -76,7 +77,7 @@ KeptMap GpuOperands::blocks(int64_t positions, int64_t channels) {
 }
 
 int64_t GpuOperands::tile_bytes(int64_t values) const {
-  return allocated_bytes(values * bytes_per_element(dtype_), DeviceKind::cuda);
+  return gpu_storage().allocated_bytes(values * bytes_per_element(dtype_));
 }
 
 }  // namespace headroom::profiler

@@ -89,7 +89,7 @@ std::vector<LatencySubject> latency_subjects(const Graph& graph, const std::vect
   };
   for (const Extent& latent : latents) {
     for (const Op& op : graph.ops()) {
-      for (ConvolutionAlgorithm algorithm : algorithms_on(benchmark.device())) {
+      for (ConvolutionAlgorithm algorithm : device_record(benchmark.device()).algorithms) {
         const bool same = latency_table_name(graph, op, algorithm) == latency_table_name(graph, op);
         if (algorithm != ConvolutionAlgorithm::direct && same) continue;
         subject(latency_table_name(graph, op, algorithm), latency_table_extent(graph, op, latent), op.kind,

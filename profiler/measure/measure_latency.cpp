@@ -142,7 +142,7 @@ class Measuring {
     const LatencySubject& subject = subjects_[s];
     const LatencyTable& table = subject.table;
     long_[s].assign(subject.points(), false);
-    if (benchmark_.device() != DeviceKind::cpu) return;
+    if (!device_record(benchmark_.device()).is_host) return;
     const size_t width = table.columns.size();
     size_t row = 0;
     while (row + 1 < table.rows.size() && table.rows[row + 1] <= kProbedRows) ++row;

@@ -138,7 +138,7 @@ std::string moving_latency_table_name(const char* step, int64_t channels) {
 
 CallsOfStep calls_of(OpKind kind, DeviceKind device, double frames, double items) {
   if (kind == OpKind::attention) return {frames * items, 1};
-  if (device == DeviceKind::cpu) return {1, frames * items};
+  if (device_record(device).is_host) return {1, frames * items};
   if (kind == OpKind::statistics || kind == OpKind::emit) return {frames * items, 1};
   return {items, frames};
 }

@@ -61,12 +61,12 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
     throw InputError("--device: " + request.plan_file + " is a plan for " + name_of(plan.request.device) +
                      ", found " + text_of(*request.device));
   }
-  const bool on_gpu = plan.request.device == DeviceKind::cuda;
+  const bool on_gpu = !device_record(plan.request.device).is_host;
   // The watcher must exist before CUDA starts. The GPU is opened next, because without it the command fails.
   const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()
                                                      ? watch_with_cupti(request.watching.driver)
                                                      : std::make_unique<NoWatcher>();
-  const std::unique_ptr<gpu::Gpu> gpu = on_gpu ? gpu::open_gpu(gpu_index(request.device)) : nullptr;
+  const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu_for(plan.request.device, gpu_index(request.device));
   const Request& decoded = plan.request;
   const Extent extent = latent_extent(model, decoded.width_pixels, decoded.height_pixels, decoded.frames);
   const Array latent = request.latent.empty() ? random_latent(input_shape(model, extent, decoded.batch), 0)

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/graph/model.h"
-#include "decoder/plan/device_name.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/parameter_source.h"
 #include "profiler/program/watching.h"

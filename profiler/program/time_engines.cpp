@@ -46,9 +46,9 @@ void time_engines(const Model& model, const EnginesRequest& request, const Param
   const auto& [plan_file, profile_file, device] = request;
   const Plan plan = read_plan(plan_file, model.graph);
   require_valid(plan, model, plan_file);
-  if (plan.request.device != DeviceKind::cuda)
+  if (device_record(plan.request.device).is_host)
     throw InputError("--engines: " + plan_file + " is a plan for cpu, expected one for cuda");
-  if (device && device->kind != DeviceKind::cuda)
+  if (device && !is_gpu(device))
     throw InputError("--device: " + plan_file + " is a plan for cuda, found " + text_of(*device));
   Profile profile = read_profile(profile_file);
   const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu(device ? device->index : 0);

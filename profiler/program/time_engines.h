@@ -5,8 +5,8 @@
 #include <string>
 
 #include "decoder/base/progress/progress.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/graph/model.h"
-#include "decoder/plan/device_name.h"
 #include "decoder/weights/parameter_source.h"
 
 namespace headroom::profiler {

@@ -52,7 +52,7 @@ std::string text_of(const DecodeIdentity& decode) {
   const Request& request = decode.request;
   std::string text = request.model + " " + std::to_string(request.width_pixels) + "x" +
                      std::to_string(request.height_pixels) + " " + arithmetic_of(request);
-  if (request.device != DeviceKind::cpu) text += std::string(" on ") + name_of(request.device);
+  text += on_text(request.device);
   if (request.frames > 1) text += ", " + counted(request.frames, "frame", "frames");
   if (request.batch > 1) text += ", batch " + std::to_string(request.batch);
   text += is_limit(decode.limit_bytes) ? ", limit " + format(Unit::bytes, double(decode.limit_bytes))

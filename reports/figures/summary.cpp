@@ -35,8 +35,7 @@ std::string size_text(int64_t width_pixels, int64_t height_pixels) {
 
 std::string request_text(const Request& request) {
   return one_line(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
-         arithmetic_of(request) +
-         (request.device == DeviceKind::cpu ? "" : std::string(" on ") + name_of(request.device)) +
+         arithmetic_of(request) + on_text(request.device) +
          (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
          (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
 }

@@ -12,7 +12,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/plan/device_name.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/weights/open_model.h"
 #include "reports/render/report.h"
 

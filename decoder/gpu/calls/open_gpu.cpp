@@ -36,6 +36,14 @@ std::unique_ptr<Gpu> open_gpu([[maybe_unused]] int device) {
 #endif
 }
 
+std::unique_ptr<Gpu> open_gpu_for(DeviceKind planned, int device) {
+  return device_record(planned).is_host ? nullptr : open_gpu(device);
+}
+
+DeviceKind kind_of(const Gpu* gpu) {
+  return gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
+}
+
 std::unique_ptr<Gpu> open_gpu(const std::vector<fs::path>& modules, int device) {
   const auto open = load_entry<OpenGpu>(present_module(modules, "CUDA"), kOpenGpu);
   return opened([&](char* error, size_t bytes) { return open(HEADROOM_VERSION, device, error, bytes); });

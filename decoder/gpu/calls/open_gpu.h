@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/devices/device_record.h"
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
 
@@ -12,6 +13,12 @@ namespace headroom::gpu {
 /// Opens a GPU by CUDA's number. Loads the GPU module, a shared library beside the program. Programs start
 /// without the module and without a GPU. Throws DeviceError, which says in one line what is missing.
 std::unique_ptr<Gpu> open_gpu(int device = 0);
+
+/// Opens the GPU that a plan for this kind of device needs. Null if it needs none.
+std::unique_ptr<Gpu> open_gpu_for(DeviceKind planned, int device = 0);
+
+/// The kind of device that a decode with this GPU runs on. Without a GPU it runs on the host.
+DeviceKind kind_of(const Gpu* gpu);
 
 /// Opens a GPU with the first of these module files that exists. Throws DeviceError as above.
 std::unique_ptr<Gpu> open_gpu(const std::vector<std::filesystem::path>& modules, int device = 0);

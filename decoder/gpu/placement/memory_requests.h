@@ -15,7 +15,7 @@ namespace headroom {
 using gpu::kOffsetUnit;
 /// Bytes that a request uses in the reservation: a multiple of the unit, at least one unit.
 inline int64_t aligned_bytes(int64_t bytes) {
-  return allocated_bytes(std::max<int64_t>(1, bytes), DeviceKind::cuda);
+  return gpu_storage().allocated_bytes(std::max<int64_t>(1, bytes));
 }
 
 /// All memory requests of a decode, in order. They are divided into passes, and passes into scopes. Each tile

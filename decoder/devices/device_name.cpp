@@ -1,4 +1,4 @@
-#include "decoder/plan/device_name.h"
+#include "decoder/devices/device_name.h"
 
 #include <charconv>
 
@@ -17,18 +17,16 @@ int number_in(const std::string& text) {
 }  // namespace
 
 std::string text_of(const DeviceName& device) {
-  const std::string kind = name_of(device.kind);
-  return device.kind == DeviceKind::cpu ? kind : kind + ":" + std::to_string(device.index);
+  const DeviceRecord& record = device_record(device.kind);
+  return record.is_numbered ? std::string(record.name) + ":" + std::to_string(device.index) : record.name;
 }
 
 DeviceName parse_device_name(const std::string& text) {
-  if (text == name_of(DeviceKind::cpu)) return {DeviceKind::cpu, 0};
-  const std::string gpu = name_of(DeviceKind::cuda), numbered = gpu + ":";
-  if (text == gpu) return {DeviceKind::cuda, 0};
-  if (text.compare(0, numbered.size(), numbered) == 0) {
-    const int index = number_in(text.substr(numbered.size()));
-    if (index >= 0) return {DeviceKind::cuda, index};
-  }
+  const size_t colon = text.find(':');
+  const int index = colon == std::string::npos ? 0 : number_in(text.substr(colon + 1));
+  const DeviceRecord* record = find_device(text.substr(0, colon));
+  if (record != nullptr && (colon == std::string::npos || (record->is_numbered && index >= 0)))
+    return {record->kind, index};
   throw InputError("--device: expected cpu, cuda or cuda:N, found '" + text + "'");
 }
 

@@ -1,4 +1,4 @@
-#include "decoder/plan/device_name.h"
+#include "decoder/devices/device_name.h"
 
 #include <catch2/catch.hpp>
 #include <string>

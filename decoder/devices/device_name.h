@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "decoder/plan/plan.h"
+#include "decoder/devices/device_record.h"
 
 namespace headroom {
 
@@ -19,7 +19,7 @@ DeviceName parse_device_name(const std::string& text);
 
 /// True for a GPU. False without a name.
 inline bool is_gpu(const std::optional<DeviceName>& device) {
-  return device && device->kind == DeviceKind::cuda;
+  return device && !device_record(device->kind).is_host;
 }
 
 /// CUDA's number of the named GPU. The first GPU without a name.
