@@ -102,7 +102,8 @@ def main() -> int:
         "Mean distance to diffusers' fp32 decode, divided by that of diffusers in the dtype. Weights and latents are small, random and\n"
         f"rounded to the dtype beforehand. Each cell is the geometric mean over {args.seeds} seeds, with the smallest and the largest ratio.\n"
         "Below 1, Headroom is nearer to fp32. CUDA is Headroom's CUDA path over the air card, with emulated kernels; no card ran.\n"
-        "AutoencoderKLFlux2 in fp16: Headroom upcasts it to fp32, by the default of `force_upcast`. CausalVAEModel is not in diffusers.\n\n"
+        "AutoencoderKLFlux2 in fp16: Headroom upcasts it to fp32, by the default of `force_upcast`. On CUDA its convolutions then use TF32, by\n"
+        "PyTorch's default. CausalVAEModel is not in diffusers.\n\n"
     )
     header = measure.markdown_header("Precision of 16-bit decodes", measure.result_header())
     measure.publish(args.output, header + text + measure.markdown_table(rows))
