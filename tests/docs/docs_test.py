@@ -60,7 +60,7 @@ class Programs:
         key = (program, command)
         if key not in self.helps:
             words = [str(self.folder / program)] + ([command] if command else []) + ["--help"]
-            run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60,
+            run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=240,
                                  env={**os.environ, "QT_QPA_PLATFORM": "offscreen"})
             self.helps[key] = run.stdout if run.returncode == 0 else ""
         return self.helps[key]

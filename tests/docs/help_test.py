@@ -35,7 +35,7 @@ def complete(folder, program, line, cwd):
     script = (f". {folder}/bash-completion/completions/{program}\n"
               f"COMP_WORDS=({' '.join(help_pages.quoted(word) for word in words)})\nCOMP_CWORD={len(words) - 1}\n"
               f"_{program.replace('-', '_')}\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n")
-    run = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=False, cwd=cwd, timeout=60)
+    run = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=False, cwd=cwd, timeout=240)
     assert run.returncode == 0 and not run.stderr, run.stderr
     return run.stdout.split("\n")[:-1]
 
@@ -124,7 +124,7 @@ class MadePages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_reads_its_completion(self):
         for path in sorted((self.out / "zsh/site-functions").iterdir()):
-            run = subprocess.run(["zsh", "-n", str(path)], capture_output=True, text=True, check=False, timeout=60)
+            run = subprocess.run(["zsh", "-n", str(path)], capture_output=True, text=True, check=False, timeout=240)
             self.assertEqual((run.returncode, run.stderr), (0, ""), path.name)
 
     def test_man_pages_are_set_without_a_warning(self):
@@ -133,7 +133,7 @@ class MadePages(unittest.TestCase):
             self.skipTest("neither groff nor man")
         for path in sorted((self.out / "man/man1").iterdir()):
             for words in setters:
-                run = subprocess.run(words + [str(path)], capture_output=True, text=True, check=False, timeout=60)
+                run = subprocess.run(words + [str(path)], capture_output=True, text=True, check=False, timeout=240)
                 self.assertEqual((run.returncode, run.stderr), (0, ""), f"{words[0]} {path.name}")
 
 

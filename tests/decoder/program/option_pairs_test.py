@@ -38,7 +38,7 @@ class OptionPairs(unittest.TestCase):
         self.smallest = json.loads(ended.stdout)["smallest_limit_bytes"]
 
     def call(self, program, *words):
-        return subprocess.run([BIN / program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        return subprocess.run([BIN / program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=240)
 
     def assert_refused(self, ended, *parts, codes=(2,)):
         self.assertIn(ended.returncode, codes, ended.stderr)

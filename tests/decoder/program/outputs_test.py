@@ -68,7 +68,7 @@ class Outputs(unittest.TestCase):
         reader = threading.Thread(target=lambda: received.append((self.folder / "pipe").read_bytes()))
         reader.start()
         ended = self.decode("-o", "pipe")
-        reader.join(timeout=60)
+        reader.join(timeout=240)
         self.assertEqual((ended.returncode, received), (0, [picture]), ended.stderr)
         self.assertTrue((self.folder / "pipe").is_fifo())
         stats = self.decode("-o", "p.png", "--stats", "-")
@@ -198,7 +198,7 @@ class Outputs(unittest.TestCase):
         except OSError:  # how a terminal ends
             pass
         os.close(ours)
-        return running.wait(timeout=60), text.decode(errors="replace")
+        return running.wait(timeout=240), text.decode(errors="replace")
 
     def test_an_extreme_latent_is_the_inputs_fault(self):
         signs = random.Random(0)
@@ -223,7 +223,7 @@ class Outputs(unittest.TestCase):
             running.terminate()
             running.stderr.read()
             running.stderr.close()
-            self.assertIn(running.wait(timeout=60), (-15, 0))
+            self.assertIn(running.wait(timeout=240), (-15, 0))
             (self.folder / "p.npy").unlink(missing_ok=True)
             self.assertEqual(self.files(), before)
 

@@ -91,12 +91,12 @@ class Parts(unittest.TestCase):
                 "print('not a row', flush=True)\n"
                 "print('for the log', file=sys.stderr, flush=True)\n"
                 "subprocess.Popen(['sleep', '60']); time.sleep(60)")
-        rows, how, log, seconds = self.collect(code, 2)
+        rows, how, log, seconds = self.collect(code, 5)
         self.assertEqual([row["what"] for row in rows], ["a"])
-        self.assertIn("FAILED: ended after 2 s", how)
+        self.assertIn("FAILED: ended after 5 s", how)
         self.assertIn("for the log", log)
         self.assertIn("not a row", log)
-        self.assertLess(seconds, 20)
+        self.assertLess(seconds, 50)
 
     def test_the_exit_code_says_how_it_went(self) -> None:
         self.assertEqual([self.collect(f"raise SystemExit({code})", 20)[1] for code in (0, 1, 3)], ["passed", "FAILED", "FAILED: exit code 3"])

@@ -80,7 +80,7 @@ class Browser:
         self._call("Emulation.setEmulatedMedia", media="",
                    features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self._call("Page.navigate", url=f"file://{os.path.abspath(file)}")
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while not self.evaluate(f"document.readyState === 'complete' && location.protocol === 'file:'"):
             if time.monotonic() > until:
                 raise RuntimeError(f"{file} is not shown")
