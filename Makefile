@@ -2,6 +2,7 @@
 # make tour      builds and opens the window and a report on the files of docs/tour, without LibTorch; downloads Debian packages only
 # make build     builds programs in build/bin for one GPU architecture, and the reference environment in build/venv
 # make test      builds with tests, then runs all tests; tests that need a GPU skip without one
+# make quick     builds the libraries below the planner's programs in build/quick, and runs their tests; for each change
 # make release   builds programs in build/all-gpus/bin with kernels for all GPU architectures
 # make install   installs programs, modules, libheadroom for C and man pages below PREFIX (/usr/local); DESTDIR is a prefix to it
 # make debs      makes Debian packages in build/debs: headroom-tools (plans and reports, a few MB) and headroom (decodes)
@@ -27,7 +28,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: demo tour begin build test quick release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
@@ -60,6 +61,13 @@ test: begin
 	cmake --preset release -DHEADROOM_TESTED_BESIDE=$(abspath $(TESTED_BESIDE)) $(CMAKE_ARGS)
 	cmake --build --preset release -j $(JOBS)
 	$(CTEST) --test-dir build
+
+# Tests of the planner's core. Needs no Python wheels.
+QUICK_TESTS := base graph plan schedule validator search interpreter
+quick: all-packages
+	@test -f build/quick/build.ninja || cmake --preset quick $(CMAKE_ARGS)
+	cmake --build build/quick --target $(addprefix test_,$(QUICK_TESTS)) -j $(JOBS)
+	$(CTEST) --test-dir build/quick --progress -L '^($(shell echo $(QUICK_TESTS) | tr ' ' '|'))$$'
 
 release: begin
 	cmake --preset all-gpus $(CMAKE_ARGS)

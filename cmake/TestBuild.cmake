@@ -20,9 +20,9 @@ elseif(HEADROOM_TESTED_BESIDE)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/tested_beside.cmake)
 endif()
 
-# Sanitized builds skip test cases tagged [long]. Shorter test cases cover the same code.
+# Sanitized and quick builds skip test cases tagged [long]. Shorter test cases cover the same code.
 set(HEADROOM_TEST_CASES)
-if(HEADROOM_SANITIZE AND NOT HEADROOM_LONG_TESTS)
+if((HEADROOM_SANITIZE OR HEADROOM_QUICK) AND NOT HEADROOM_LONG_TESTS)
   set(HEADROOM_TEST_CASES TEST_SPEC "~[long]")
 endif()
 
