@@ -17,6 +17,18 @@ Extent extent_at(const Axes<int32_t>& scale, const Extent& latent) {
   return {(latent.t - 1) * scale.t + 1, latent.y * scale.y, latent.x * scale.x};
 }
 
+Extent latent_at(const Axes<int32_t>& scale, const Extent& extent) {
+  return {(extent.t - 1) / scale.t + 1, extent.y / scale.y, extent.x / scale.x};
+}
+
+const Axes<int32_t>& picture_scale(const Graph& graph) {
+  return graph.tensor(graph.picture()).scale;
+}
+
+Extent extent_of_array(const std::vector<int64_t>& shape) {
+  return {shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()};
+}
+
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype) {
   // Statistics take two floats, or one sum in double.
   if (tensor.statistics) return batch * tensor.channels * 2 * int64_t{sizeof(float)};

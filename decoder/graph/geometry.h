@@ -18,6 +18,12 @@ Interval frames_at_scale(const Interval& frames, int32_t from_scale, int32_t to_
 Extent extent_of(const Tensor& tensor, const Extent& latent);
 /// Positions of a tensor with this scale.
 Extent extent_at(const Axes<int32_t>& scale, const Extent& latent);
+/// The latent's extent for a tensor of this scale and extent. Inverse of extent_at().
+Extent latent_at(const Axes<int32_t>& scale, const Extent& extent);
+/// Pixels and frames of one position of the latent, in a decode and in an encode.
+const Axes<int32_t>& picture_scale(const Graph& graph);
+/// Positions of an array N×C×H×W or N×C×T×H×W.
+Extent extent_of_array(const std::vector<int64_t>& shape);
 /// Bytes of a whole tensor: 64-bit throughout, since an 8192×8192 picture passes 2^31 elements.
 int64_t bytes_of(const Tensor& tensor, const Extent& latent, int64_t batch, Dtype dtype);
 

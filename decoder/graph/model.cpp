@@ -74,7 +74,7 @@ std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor
 }  // namespace
 
 std::string wrong_pixels(const Model& model, int64_t width_pixels, int64_t height_pixels) {
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
+  const Axes<int32_t>& scale = picture_scale(model.graph);
   const std::string wrong =
       joined({wrong_length("width", width_pixels, scale.x), wrong_length("height", height_pixels, scale.y)},
              " and ");
@@ -86,7 +86,7 @@ std::string wrong_frames(const Model& model, int64_t frames) {
   if (!model.decodes_clips)
     return frames == 1 ? "" : model.class_name + " decodes single pictures; expected 1" + found;
   if (frames < 1 || frames > kMostFrames) return "expected from 1 to " + std::to_string(kMostFrames) + found;
-  const int64_t scale = model.graph.tensor(model.graph.picture()).scale.t;
+  const int64_t scale = picture_scale(model.graph).t;
   const int64_t later = (frames - 1) / scale, rest = (frames - 1) % scale;
   if (rest == 0) return "";
   const int64_t nearest = (later + (2 * rest > scale ? 1 : 0)) * scale + 1;
@@ -99,8 +99,7 @@ Extent latent_extent(const Model& model, int64_t width_pixels, int64_t height_pi
   if (!wrong_size.empty()) throw InputError("--size: " + wrong_size);
   const std::string wrong_number = wrong_frames(model, frames);
   if (!wrong_number.empty()) throw InputError("--frames: " + wrong_number);
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
-  return {(frames - 1) / scale.t + 1, height_pixels / scale.y, width_pixels / scale.x};
+  return latent_at(picture_scale(model.graph), {frames, height_pixels, width_pixels});
 }
 
 std::vector<int64_t> input_shape(const Model& model, const Extent& extent, int64_t batch) {

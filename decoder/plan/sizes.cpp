@@ -15,9 +15,7 @@ Model model_for(Model model, const Request& request) {
 }
 
 Extent latent_of(const Graph& graph, const Request& request) {
-  const Axes<int32_t> scale = graph.tensor(graph.picture()).scale;
-  return {(request.frames - 1) / scale.t + 1, request.height_pixels / scale.y,
-          request.width_pixels / scale.x};
+  return latent_at(picture_scale(graph), {request.frames, request.height_pixels, request.width_pixels});
 }
 
 Sizes sizes_of(const Graph& graph, const Plan& plan) {

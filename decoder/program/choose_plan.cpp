@@ -9,6 +9,7 @@
 #include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/memory/free_on_card.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/ranked_plan_file.h"
 #include "planner/program/limit_argument.h"
@@ -54,13 +55,12 @@ planner::RequestOptions request_for(const DecodeOptions& options, const Model& m
                                     const gpu::Gpu* gpu) {
   if (latent.shape.size() < 4 || latent.shape.size() > 5)
     throw InputError(options.latents.front() + ": expected a latent N×C×H×W or N×C×T×H×W");
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
+  const Extent picture = extent_at(picture_scale(model.graph), extent_of_array(latent.shape));
   planner::RequestOptions asked;
   asked.model = options.model;
   asked.profile_file = options.profile_file;
-  asked.size = std::to_string(latent.shape.back() * scale.x) + "x" +
-               std::to_string(latent.shape[latent.shape.size() - 2] * scale.y);
-  asked.frames = latent.shape.size() == 5 ? (latent.shape[2] - 1) * scale.t + 1 : 1;
+  asked.size = std::to_string(picture.x) + "x" + std::to_string(picture.y);
+  asked.frames = picture.t;
   asked.batch = latent.shape[0];
   if (!options.dtype.empty()) asked.dtype = options.dtype;
   asked.device = name_of(kind_of(gpu));

@@ -20,6 +20,7 @@
 #include "decoder/files/planar_sink.h"
 #include "decoder/files/write_latent.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/pictures/read_picture.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
@@ -108,7 +109,6 @@ class Encoding {
   size_t skipped() const { return skipped_; }
 
  private:
-  Axes<int32_t> scale() const { return encoder_.graph.tensor(encoder_.graph.picture()).scale; }
   int64_t channels() const { return encoder_.graph.tensor(encoder_.graph.input()).channels; }
   std::string origin_of_plan() const {
     return options_.plan_file.empty() ? options_.profile_file : options_.plan_file;
@@ -148,7 +148,7 @@ class Encoding {
   }
 
   void add_job(const fs::path& picture, const fs::path& output, PictureSize size) {
-    const Extent nearest = cropped(size.extent, scale());
+    const Extent nearest = cropped(size.extent, picture_scale(encoder_.graph));
     if (options_.crop && positions(nearest) > 0) {
       if (!(nearest == size.extent))
         notes_.add(picture.string() + ": cropped to " + std::to_string(nearest.x) + "x" +

@@ -4,6 +4,7 @@
 #include "decoder/base/nearest.h"
 #include "decoder/base/printable.h"
 #include "decoder/files/latent_file.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/pictures/read_picture.h"
 
 namespace headroom {
@@ -35,7 +36,7 @@ Array read_input(const std::filesystem::path& path, int64_t channels) {
 
 PictureSize size_of(const Array& array) {
   const std::vector<int64_t>& shape = array.shape;
-  return {{shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()}, shape[0]};
+  return {extent_of_array(shape), shape[0]};
 }
 
 Extent cropped(const Extent& extent, const Axes<int32_t>& scale) {

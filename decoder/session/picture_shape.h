@@ -19,10 +19,8 @@ inline PictureShape picture_shape(const Graph& graph, const Request& request) {
 /// Shape of the picture or clip that a latent, N×C×H×W or N×C×T×H×W, decodes to.
 inline PictureShape picture_shape(const Graph& graph, const Array& latent) {
   const Tensor& output = graph.tensor(graph.output());
-  const std::vector<int64_t>& extents = latent.shape;
-  const int64_t frames = extents.size() == 5 ? (extents[2] - 1) * output.scale.t + 1 : 1;
-  return {extents[0], output.channels, frames, extents[extents.size() - 2] * output.scale.y,
-          extents.back() * output.scale.x};
+  const Extent extent = extent_of(output, extent_of_array(latent.shape));
+  return {latent.shape[0], output.channels, extent.t, extent.y, extent.x};
 }
 
 }  // namespace headroom

@@ -51,7 +51,6 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
                      request.model + ", found " + std::to_string(profile.layers.size()) +
                      "; it is a profile of another model, " + profile.model);
   }
-  const Axes<int32_t> scale = graph.tensor(graph.picture()).scale;
   for (size_t i = 0; i < ops.size(); ++i) {
     const profiler::LayerProfile& layer = profile.layers[i];
     if (layer.name != ops[i].name || layer.kind != name_of(ops[i].kind)) {
@@ -62,8 +61,8 @@ void check_profiled_model(const profiler::Profile& profile, const std::string& f
     if (layer.latency_table != latency_table) differs(i, latency_table);
     for (size_t s = 0; s < profile.sizes.size(); ++s) {
       const profiler::ProfiledSize& size = profile.sizes[s];
-      const Extent latent{(size.frames - 1) / scale.t + 1, size.height_pixels / scale.y,
-                          size.width_pixels / scale.x};
+      const Extent latent =
+          latent_at(picture_scale(graph), {size.frames, size.height_pixels, size.width_pixels});
       const int64_t bytes = bytes_of(graph.tensor(ops[i].output), latent, size.batch, profile.dtype);
       if (layer.sizes[s].activation_bytes != bytes) {
         differs(i, std::to_string(bytes) + " activation_bytes at " + std::to_string(size.width_pixels) + "x" +

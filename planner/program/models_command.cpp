@@ -8,6 +8,7 @@
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
@@ -20,10 +21,6 @@ std::vector<Model> all_built_in() {
   std::vector<Model> models;
   for (const std::string& name : built_in_models()) models.push_back(resolve_model(name));
   return models;
-}
-
-const Axes<int32_t>& factors(const Model& model) {
-  return model.graph.tensor(model.graph.picture()).scale;
 }
 
 /// Config of a built-in model. Null for a model folder, which has its own config file.
@@ -53,8 +50,8 @@ nlohmann::json models_document(const std::vector<Model>& models) {
                     {"in_diffusers", family_of(model.class_name).in_diffusers},
                     {"video", model.decodes_clips},
                     {"latent_channels", model.latent_channels},
-                    {"spatial_factor", factors(model).y},
-                    {"time_factor", factors(model).t},
+                    {"spatial_factor", picture_scale(model.graph).y},
+                    {"time_factor", picture_scale(model.graph).t},
                     {"parameters", parameter_elements(model.graph)},
                     {"also", also_of(model)},
                     {"config", config_of(model)}});
@@ -78,8 +75,8 @@ void print_models(const std::vector<Model>& models, std::ostream& out) {
   row("name", "class", "decodes", "latent channels", "spatial factor", "time factor", "parameters");
   for (const Model& model : models) {
     row(model.name, model.class_name, model.decodes_clips ? "video" : "picture",
-        std::to_string(model.latent_channels), std::to_string(factors(model).y),
-        model.decodes_clips ? std::to_string(factors(model).t) : "-",
+        std::to_string(model.latent_channels), std::to_string(picture_scale(model.graph).y),
+        model.decodes_clips ? std::to_string(picture_scale(model.graph).t) : "-",
         millions(parameter_elements(model.graph)));
   }
 }

@@ -60,8 +60,7 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> encoded_shape_of(const Mod
                      (model.decodes_clips ? "×T" : "") + "×H×W, found " +
                      (found.empty() ? "no axes" : found));
   }
-  const int64_t frames = picture.size() == 5 ? picture[2] : 1;
-  const int64_t rows = picture[picture.size() - 2], columns = picture.back();
+  const auto [frames, rows, columns] = extent_of_array(picture);
   const Extent latent = latent_extent(model, columns, rows, frames);
   const Tensor& output = model.graph.tensor(model.graph.output());
   const Extent extent = extent_of(output, latent);
@@ -84,9 +83,8 @@ std::vector<int64_t> picture_shape_of(const Model& model, const std::vector<int6
       throw InputError(expected + ", found an extent of " + std::to_string(length));
   }
   const Tensor& output = model.graph.tensor(model.graph.output());
-  const int64_t frames = latent.size() == 5 ? latent[2] : 1;
-  return {latent[0], output.channels, (frames - 1) * output.scale.t + 1,
-          latent[latent.size() - 2] * output.scale.y, latent[latent.size() - 1] * output.scale.x};
+  const Extent extent = extent_of(output, extent_of_array(latent));
+  return {latent[0], output.channels, extent.t, extent.y, extent.x};
 }
 
 std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Model& model) {

@@ -74,7 +74,7 @@ class Collecting {
   /// Tiled plan of the first size. Halves a large picture until its decode is short.
   Plan tiled_plan() const {
     Request small = plans_.front().request;
-    const Axes<int32_t> scale = graph_.tensor(graph_.picture()).scale;
+    const Axes<int32_t>& scale = picture_scale(graph_);
     int64_t rows = small.height_pixels / scale.y, columns = small.width_pixels / scale.x;
     while (rows * columns > kTiledPositions && rows > 1 && columns > 1) rows /= 2, columns /= 2;
     small.height_pixels = rows * scale.y;

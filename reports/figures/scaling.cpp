@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/untiled_peak.h"
@@ -87,7 +88,7 @@ void add_note(Chart& chart, const std::string& name, const std::vector<ScalingPo
 }  // namespace
 
 std::vector<Request> size_ladder(const Model& model, const Request& request, int64_t most_pixels_across) {
-  const Axes<int32_t> scale = model.graph.tensor(model.graph.picture()).scale;
+  const Axes<int32_t>& scale = picture_scale(model.graph);
   const int64_t longer = std::max(request.width_pixels, request.height_pixels);
   std::vector<Request> sizes;
   const auto add = [&](int64_t across) {
