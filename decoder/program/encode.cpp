@@ -96,7 +96,7 @@ class Encoding {
   /// Encodes everything, and returns the statistics of the last encode with the largest peak of all.
   RunStats run() {
     // First, because nothing else is useful without it.
-    if (is_gpu(options_.device)) gpu_ = gpu::open_gpu(options_.device->index);
+    gpu_ = gpu::open_gpu_for(options_.device);
     list_jobs();
     make_plans();
     start_libraries(options_.threads);

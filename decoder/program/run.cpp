@@ -117,8 +117,7 @@ RunStats run_plan(const DecodeOptions& options, DecodeJob& job, Progress& progre
 RunStats run(const DecodeOptions& options, Notes& progress) {
   constexpr int kPlans = 3;
   // Open the GPU first, because nothing else is useful without it.
-  std::unique_ptr<gpu::Gpu> gpu;
-  if (is_gpu(options.device)) gpu = gpu::open_gpu(options.device->index);
+  std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu_for(options.device);
   const Model of_any_frames = open_model(options.model);
   progress.add(upcast_note(of_any_frames, options));
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };

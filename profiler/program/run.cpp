@@ -296,7 +296,7 @@ RunEnded run(const Options& options, Progress& progress, std::ostream& out, std:
   // Opens the GPU first, since without it the command fails. A recorded plan opens its own device, after its
   // watcher exists.
   std::unique_ptr<gpu::Gpu> gpu;
-  if (is_gpu(options.device) && options.plan.empty()) gpu = gpu::open_gpu(options.device->index);
+  if (options.plan.empty()) gpu = gpu::open_gpu_for(options.device);
   const Model model = profiled_model(options);
   std::optional<uint64_t> seed = options.random_seed;
   if (options.weights.empty() && built_in_config(model.config_file) != nullptr) seed = seed.value_or(0);

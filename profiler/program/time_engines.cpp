@@ -51,7 +51,7 @@ void time_engines(const Model& model, const EnginesRequest& request, const Param
   if (device && !is_gpu(device))
     throw InputError("--device: " + plan_file + " is a plan for cuda, found " + text_of(*device));
   Profile profile = read_profile(profile_file);
-  const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu(device ? device->index : 0);
+  const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu_for(plan.request.device, gpu_index(device));
   start_libraries(0);
   check_environment(profile, environment_here(gpu.get()), profile_file);
   RunBegun news = begun("headroom-profile", plan);

@@ -40,6 +40,10 @@ std::unique_ptr<Gpu> open_gpu_for(DeviceKind planned, int device) {
   return device_record(planned).is_host ? nullptr : open_gpu(device);
 }
 
+std::unique_ptr<Gpu> open_gpu_for(const std::optional<DeviceName>& device) {
+  return device ? open_gpu_for(device->kind, device->index) : nullptr;
+}
+
 DeviceKind kind_of(const Gpu* gpu) {
   return gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
 }

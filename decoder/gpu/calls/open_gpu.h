@@ -2,9 +2,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "decoder/devices/device_record.h"
+#include "decoder/devices/device_name.h"
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
 
@@ -16,6 +17,8 @@ std::unique_ptr<Gpu> open_gpu(int device = 0);
 
 /// Opens the GPU that a plan for this kind of device needs. Null if it needs none.
 std::unique_ptr<Gpu> open_gpu_for(DeviceKind planned, int device = 0);
+/// Opens the GPU of this name. Null for the CPU and without a name.
+std::unique_ptr<Gpu> open_gpu_for(const std::optional<DeviceName>& device);
 
 /// The kind of device that a decode with this GPU runs on. Without a GPU it runs on the host.
 DeviceKind kind_of(const Gpu* gpu);
