@@ -50,6 +50,7 @@ TEST_CASE("what stands in the way adds up to the smallest limit, each thing once
     CHECK(refused.smallest_limit_bytes == why.smallest_limit_bytes);
     CHECK(refused.why.blockers.size() == why.blockers.size());
     CHECK_THAT(refused.what(), Catch::Contains(short_name(why.pass_name)));
+    CHECK_THAT(refused.what(), Catch::Contains(std::to_string(why.smallest_limit_bytes) + " bytes"));
   }
 }
 

@@ -10,7 +10,6 @@
 #include "decoder/base/errors.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/validator/validator.h"
-#include "planner/explain/why_not.h"
 #include "tests/support/random_queue.h"
 #include "tests/support/tiny_model.h"
 
@@ -24,13 +23,17 @@ const Model& tiny() {
   return model;
 }
 
-/// Plans like the program, and records the shapes that it is asked to plan.
+/// Plans as the program does, and records the shapes that it is asked to plan.
 struct CountingPlanner {
   int64_t limit_bytes;
   std::vector<Request> asked;
   Plan operator()(const Request& request) {
     asked.push_back(request);
-    return plan_or_explain({tiny(), request, {.limit_bytes = limit_bytes}, CostModel(tiny().graph)});
+    const CostModel costs(tiny().graph);
+    const Problem problem{tiny(), request, {.limit_bytes = limit_bytes}, costs};
+    if (std::optional<Plan> plan = make_plan(problem)) return *std::move(plan);
+    const int64_t smallest = quick_smallest_plan(problem, spaces_of(problem)).limit_bytes;
+    throw DoesNotFit("the smallest limit that works has " + std::to_string(smallest) + " bytes", smallest);
   }
 };
 
