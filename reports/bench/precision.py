@@ -22,26 +22,13 @@ import measure
 AIR = measure.ROOT / "build" / "tests" / "air_card"
 
 
-def models() -> dict:
-    """By class: the function that makes a model, the latent's shape without its batch, and changes to the config."""
-    import tiny
-
-    return {
-        "AutoencoderKL": (tiny.kl, (4, 8, 6), {"force_upcast": False}),
-        "AsymmetricAutoencoderKL": (tiny.asymmetric, (4, 8, 6), {}),
-        "AutoencoderKLFlux2": (tiny.flux2, (4, 5, 4), {}),
-        "AutoencoderTiny": (tiny.autoencoder_tiny, (4, 12, 10), {"num_decoder_blocks": (3, 3, 1)}),
-        "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, (4, 5, 4), {}),
-        "AutoencoderDC": (tiny.dc, (4, 8, 6), {}),
-        "AutoencoderKLQwenImage": (tiny.qwen, (4, 1, 6, 5), {}),
-        "AutoencoderKLQwenImage21": (tiny.qwen21, (4, 1, 6, 5), {}),
-        "AutoencoderKLWan": (tiny.wan, (16, 2, 4, 4), {}),
-        "AutoencoderKLWan 2.2": (tiny.wan22, (4, 2, 4, 4), {}),
-        "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (4, 2, 5, 4), {}),
-        "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, (4, 2, 5, 4), {}),
-        "AutoencoderKLLTXVideo": (tiny.ltx_video, (4, 2, 4, 4), {}),
-        "AutoencoderKLLTX2Video": (tiny.ltx2_video, (4, 2, 4, 4), {}),
-    }
+MODELS: list[tuple[str, tuple[int, ...], dict]] = [
+    ("kl", (4, 8, 6), {"force_upcast": False}), ("asymmetric", (4, 8, 6), {}), ("flux2", (4, 5, 4), {}),
+    ("autoencoder_tiny", (4, 12, 10), {"num_decoder_blocks": (3, 3, 1)}), ("hunyuan_image", (4, 5, 4), {}), ("dc", (4, 8, 6), {}),
+    ("qwen", (4, 1, 6, 5), {}), ("qwen21", (4, 1, 6, 5), {}), ("wan", (16, 2, 4, 4), {}), ("wan22", (4, 2, 4, 4), {}),
+    ("hunyuan_video", (4, 2, 5, 4), {}), ("hunyuan_video_15", (4, 2, 5, 4), {}), ("ltx_video", (4, 2, 4, 4), {}), ("ltx2_video", (4, 2, 4, 4), {}),
+]  # fmt: skip
+"""Names of functions of tests/planner/python/tiny.py, the latent's shape without its batch, and changes to the config."""
 
 
 def decoded(vae, latent):
@@ -57,10 +44,11 @@ def by_headroom(vae, latent, **options):
 
 def ratios(model: tuple, dtype, seed: int) -> tuple[float, float]:
     """Headroom's distance over diffusers', on the CPU and on the CUDA path."""
+    import tiny
     import torch
 
-    make, shape, config = model
-    vae = make(seed=seed, **config).to(dtype)
+    name, shape, config = model
+    vae = getattr(tiny, name)(seed=seed, **config).to(dtype)
     latent = torch.randn((1, *shape), generator=torch.Generator().manual_seed(1000 + seed)).to(dtype)
     theirs = decoded(vae, latent)
     ours = [by_headroom(vae, latent, limit=None), by_headroom(vae.to("cuda"), latent.to("cuda"), limit="900MiB", host_limit=0)]
@@ -77,7 +65,7 @@ def summary(values: list[float]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--only", default="", help="classes with this in their name")
+    parser.add_argument("--only", default="", help="models with this in their name")
     parser.add_argument("-o", "--output", type=Path, help="the table as Markdown")
     args = parser.parse_args()
     air_card.restart(measure.ROOT / "build", AIR / "lib", AIR_TOTAL_MIB="2048")
@@ -88,11 +76,11 @@ def main() -> int:
     warnings.simplefilter("ignore")
     torch.set_grad_enabled(False)
     device.GPU_MODULE = AIR / "modules" / "headroom-cuda-lent.so"  # its kernels are emulated
-    rows = [["class", "CPU, bf16", "CUDA, bf16", "CPU, fp16", "CUDA, fp16"]]
-    for name, model in models().items():
-        if args.only not in name:
+    rows = [["model", "CPU, bf16", "CUDA, bf16", "CPU, fp16", "CUDA, fp16"]]
+    for model in MODELS:
+        if args.only not in model[0]:
             continue
-        row = [name]
+        row = [model[0]]
         for dtype in (torch.bfloat16, torch.float16):
             on_cpu, on_cuda = zip(*(ratios(model, dtype, seed) for seed in range(args.seeds)))
             row += [summary(on_cpu), summary(on_cuda)]
@@ -102,8 +90,8 @@ def main() -> int:
         "Mean distance to diffusers' fp32 decode, divided by that of diffusers in the dtype. Weights and latents are small, random and\n"
         f"rounded to the dtype beforehand. Each cell is the geometric mean over {args.seeds} seeds, with the smallest and the largest ratio.\n"
         "Below 1, Headroom is nearer to fp32. CUDA is Headroom's CUDA path over the air card, with emulated kernels; no card ran.\n"
-        "AutoencoderKLFlux2 in fp16: Headroom upcasts it to fp32, by the default of `force_upcast`. On CUDA its convolutions then use TF32, by\n"
-        "PyTorch's default. CausalVAEModel is not in diffusers.\n\n"
+        "The model flux2 in fp16: Headroom upcasts it to fp32, by the default of `force_upcast`. On CUDA its convolutions then use TF32, by\n"
+        "PyTorch's default. Models have the names of tests/planner/python/tiny.py.\n\n"
     )
     header = measure.markdown_header("Precision of 16-bit decodes", measure.result_header())
     measure.publish(args.output, header + text + measure.markdown_table(rows))
