@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "decoder/files/stored_dtype.h"
+#include "decoder/weights/named_tensors.h"
 #include "decoder/weights/parameter_source.h"
-#include "decoder/weights/tensor_names.h"
 
 namespace headroom {
 
@@ -31,11 +31,9 @@ class MemoryWeights {
   void require_all(const Graph& graph) const;
 
  private:
-  const MemoryTensor& require(const Parameter& parameter, std::string& where) const;
+  NamedTensors<MemoryTensor>::Found require(const Parameter& parameter) const;
 
-  std::string origin_;
-  std::unordered_map<std::string, MemoryTensor> tensors_;
-  TensorNames names_;
+  NamedTensors<MemoryTensor> tensors_;
 };
 
 }  // namespace headroom

@@ -306,7 +306,8 @@ bool TensorNames::has_decoder() const {
 }
 
 std::optional<std::string> TensorNames::find(const std::string& name) const {
-  std::vector<std::string> candidates{name, older_diffusers_name(name)};
+  if (stored_.contains(name)) return name;
+  std::vector<std::string> candidates{older_diffusers_name(name)};
   switch (layout_) {
     case Layout::diffusers:
       candidates.push_back(prefix_ + name);

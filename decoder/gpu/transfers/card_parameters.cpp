@@ -5,10 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
 #include "decoder/gpu/transfers/device_arrays.h"
-#include "decoder/weights/read_stored.h"
 
 namespace headroom {
 namespace {
@@ -28,30 +25,13 @@ struct LastRead {
   }
 };
 
-std::vector<std::string> names_of(const std::unordered_map<std::string, DeviceArray>& arrays) {
-  std::vector<std::string> names;
-  names.reserve(arrays.size());
-  for (const auto& [name, array] : arrays) names.push_back(name);
-  return names;
-}
-
 }  // namespace
 
 CardParameters::CardParameters(std::string origin, std::unordered_map<std::string, DeviceArray> arrays)
-    : origin_(std::move(origin)), arrays_(std::move(arrays)), names_(names_of(arrays_)) {}
-
-std::string CardParameters::stored_name(const Parameter& parameter) const {
-  if (arrays_.contains(parameter.name)) return parameter.name;
-  const std::optional<std::string> stored = names_.find(parameter.name);
-  if (!stored) throw InputError(origin_ + ": " + printable(parameter.name) + ": no such tensor");
-  return *stored;
-}
+    : arrays_(std::move(origin), std::move(arrays)) {}
 
 const DeviceArray& CardParameters::of(const Parameter& parameter) const {
-  const std::string stored = stored_name(parameter);
-  const DeviceArray& array = arrays_.at(stored);
-  check_stored_shape(parameter, array.shape, origin_ + ": " + printable(stored));
-  return array;
+  return arrays_.find(parameter).tensor;
 }
 
 void CardParameters::require_all(const Graph& graph) const {
@@ -63,9 +43,10 @@ void CardParameters::require_all(const Graph& graph) const {
 ParameterSource CardParameters::source(HostCopies& copies) const {
   return [this, &copies, last = std::make_shared<LastRead>()](const Parameter& parameter,
                                                               const Interval& elements, float* out) {
-    const std::vector<float>& values = last->values(of(parameter), copies);
+    const auto [array, where] = arrays_.find(parameter);
+    const std::vector<float>& values = last->values(array, copies);
     std::copy_n(values.data() + elements.begin, elements.length(), out);
-    check_finite(out, elements, origin_ + ": " + printable(stored_name(parameter)));
+    check_finite(out, elements, where);
   };
 }
 

@@ -6,8 +6,8 @@
 
 #include "decoder/files/array.h"
 #include "decoder/interpreter/host_copies.h"
+#include "decoder/weights/named_tensors.h"
 #include "decoder/weights/parameter_source.h"
-#include "decoder/weights/tensor_names.h"
 
 namespace headroom {
 
@@ -27,11 +27,7 @@ class CardParameters {
   ParameterSource source(HostCopies& copies) const;
 
  private:
-  std::string stored_name(const Parameter& parameter) const;
-
-  std::string origin_;
-  std::unordered_map<std::string, DeviceArray> arrays_;
-  TensorNames names_;
+  NamedTensors<DeviceArray> arrays_;
 };
 
 }  // namespace headroom
