@@ -8,9 +8,9 @@
 
 namespace headroom::test {
 
-/// Reference in double: softmax(q kᵀ * scale) v of one query, over the given frames.
+/// Reference in double: softmax(q kᵀ) v of one query, over the given frames.
 inline std::vector<double> plain_attention(const std::vector<double>& query, HeldView& keys, HeldView& values,
-                                           const gpu::Span& frames, double scale) {
+                                           const gpu::Span& frames) {
   gpu::Box box = keys.view.region;
   box.t = frames;
   std::vector<double> scores;
@@ -18,7 +18,7 @@ inline std::vector<double> plain_attention(const std::vector<double>& query, Hel
     double score = 0;
     for (size_t c = 0; c < query.size(); ++c)
       score += query[c] * keys.value(t, y, x, static_cast<int32_t>(c));
-    scores.push_back(score * scale);
+    scores.push_back(score);
   });
   const double largest = *std::max_element(scores.begin(), scores.end());
   std::vector<double> means(static_cast<size_t>(values.view.channels));

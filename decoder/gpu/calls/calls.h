@@ -251,7 +251,7 @@ struct AttentionState {
   float* largest = nullptr;  ///< [queries]: the largest score, in units of log 2; weights are relative to it
   float* weights = nullptr;  ///< [queries]: their sums
 };
-/// softmax(q kᵀ * scale) v for all queries of one frame, against all keys and values in `key_frames`.
+/// softmax(q kᵀ) v for all queries of one frame, against all keys and values in `key_frames`.
 /// `interleaved` changes how values are addressed in queries, keys, values and target; value_at()
 /// (decoder/gpu/kernels/attention.h) has the formula. Keys may come in several calls: all calls but the first
 /// continue from the state, and only the last writes the target.
@@ -261,7 +261,6 @@ struct Attend {
   int32_t query_frame = 0, target_frame = 0;
   Span key_frames{0, 1};
   bool interleaved = false;
-  float scale = 1;
   AttentionState state{};  ///< null if this call has all keys
   bool first = true, last = true;
   void* workspace = nullptr;

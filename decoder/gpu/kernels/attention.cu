@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) attend_query(const __grid_constant__
                                 value_at(call.queries, call.interleaved, call.query_frame, query, c)),
                      load_value(call.keys.dtype, key_value_at(call.keys, call, key, c)), dot);
         }
-        score = dot * call.scale * kLog2OfE;
+        score = dot * kLog2OfE;
       }
       const float before = largest;
       largest = fmaxf(largest, gather(score, [](float a, float b) { return fmaxf(a, b); }));

@@ -319,8 +319,7 @@ class OnlineSoftmax {
   }
 
   /// Converts scores to base 2 and masks missing keys. Finds each query's largest score within this warp.
-  __device__ __forceinline__ void find_largest(Scores<Tile>& scores, const Share<Tile>& share, float scale,
-                                               int keys) {
+  __device__ __forceinline__ void find_largest(Scores<Tile>& scores, const Share<Tile>& share, int keys) {
     float* const other = largest_now_;
     largest_now_ = largest_before_, largest_before_ = other;
     const bool whole = Tile::kKeys <= keys;
@@ -332,7 +331,7 @@ class OnlineSoftmax {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           float& score = scores[i][j][e];
-          score *= scale;
+          score *= kLog2OfE;
           if (!whole && share.first_key + j * 8 + share.lane % 4 * 2 + e % 2 >= keys) score = -INFINITY;
           largest[e / 2] = fmaxf(largest[e / 2], score);
         }
@@ -532,14 +531,13 @@ __global__ void __launch_bounds__(kThreads, 1) attend_tiles(const __grid_constan
       values[1] = sums[1];
     });
   }
-  const float scale = call.scale * kLog2OfE;
   const int keys = static_cast<int>(keys_of(call));
   for (int begin = 0; begin < keys; begin += Tile::kKeys) {
     PartialScores<Tile> partial = {};
     add_scores<T>(partial, share, queries, pipeline);
     Scores<Tile> scores;
     own_scores<Tile>(partial, scores, share, queries + Tile::kExchange);
-    softmax.find_largest(scores, share, scale, keys - begin);
+    softmax.find_largest(scores, share, keys - begin);
     softmax.template weigh<T>(scores, share, weights);
     softmax.rescale(results, share);
     add_values<T>(results, share, weights, pipeline);

@@ -166,7 +166,6 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
 
   float results[kQueriesOfResult][Tile::kVectors][4] = {};
   float score_largest[2] = {-INFINITY, -INFINITY}, sums[2] = {};
-  const float scale = call.scale * kLog2OfE;
   if (!call.first) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -222,7 +221,7 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
       float largest = score_largest[i];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        scores[i][j] = begin + first_key + j * 4 < count ? scores[i][j] * scale : -INFINITY;
+        scores[i][j] = begin + first_key + j * 4 < count ? scores[i][j] * kLog2OfE : -INFINITY;
         largest = fmaxf(largest, scores[i][j]);
       }
       largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 1));

@@ -218,7 +218,7 @@ class ChunkedAttention {
             .queries = queries.count,
             .keys = keys_[chunk].count,
             .row = row_,
-            .scale = call_.scale * kLog2OfE,
+            .scale = kLog2OfE,
             .dtype = call_.queries.dtype,
             .first = chunk == 0 && call_.first,
             .largest = largest_of(queries),

@@ -41,7 +41,7 @@ struct AttentionProblem {
     call.keys = keys.view();
     call.values = values.view();
     call.target = target.view();
-    call.scale = static_cast<float>(1 / std::sqrt(double(of.channels)));
+    scale_scores(1 / std::sqrt(double(of.channels)));
     in_frame(static_cast<int32_t>(random.integer(0, of.frames - 1)));
   }
 
@@ -63,6 +63,11 @@ struct AttentionProblem {
   void draw(Random& random, double sharpness) {
     for (Map* map : {&queries, &keys})
       map->each([&](const Position& at) { map->set(at, float(random.uniform(-sharpness, sharpness))); });
+    scale_scores(1 / std::sqrt(double(shape.channels)));
+  }
+  /// Decoders fold attention's scale into the weights of the queries.
+  void scale_scores(double factor) {
+    queries.each([&](const Position& at) { queries.set(at, float(double(queries.at(at)) * factor)); });
   }
 };
 
@@ -125,8 +130,8 @@ double error_of(const AttentionProblem& problem, bool weights_are_rounded) {
           dot += product;
           magnitude += std::abs(product);
         }
-        scores.push_back(dot * double(call.scale));
-        magnitudes.push_back(magnitude * double(call.scale));
+        scores.push_back(dot);
+        magnitudes.push_back(magnitude);
         largest = std::max(largest, scores.back());
       });
       for (double& score : scores) total += score = std::exp(score - largest);
@@ -379,13 +384,14 @@ TEST_CASE("attention of scores in the thousands that grow from key to key, or fa
   problem.queries.each([&](const Position& at) {
     problem.queries.set(at, static_cast<float>(direction * random.uniform(9, 11)));
   });
+  problem.scale_scores(1 / std::sqrt(double(shape.channels)));
   problem.keys.each([&](const Position& at) {
     problem.keys.set(at, static_cast<float>(at.y * shape.columns + at.x - 5) / 8);
   });
   start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
   // Scores far below zero and far above it: nothing overflows on the way.
-  problem.call.scale *= 8;
+  problem.scale_scores(8);
   start(problem.call, nullptr);
   CHECK(error_of(problem, dtype != Dtype::fp32) <= 1);
 }
