@@ -6,14 +6,14 @@
 
 namespace headroom {
 
-/// Limits that control groups (version 1 and 2) set for this process. Containers, systemd services and batch
+/// Limits that control groups of version 2 set for this process. Containers, systemd services and batch
 /// systems use them. A group's limit is shared by all processes in it. Parent groups have limits too, and the
 /// tightest one counts.
 ///
-///   /proc/self/cgroup      the process's group in each hierarchy       0::/user.slice/job
-///   /proc/self/mountinfo   mount point and root group of each hierarchy
+///   /proc/self/cgroup      the process's group           0::/user.slice/job
+///   /proc/self/mountinfo   where the groups are mounted
 ///
-/// Source: the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst.
+/// Source: the kernel's admin-guide/cgroup-v2.rst.
 struct ControlGroups {
   /// The tightest limit, including memory in use.
   std::optional<int64_t> memory_bytes;

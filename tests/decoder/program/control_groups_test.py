@@ -21,32 +21,27 @@ LIMITS_MIB = [96, 200, 256]
 
 
 class Group:
-    """A memory group below this process's own, of version 1 or 2."""
+    """A memory group below this process's own."""
 
     def __init__(self, limit_bytes):
-        self.folder, self.is_version_2 = self._folder()
+        self.folder = self._own_folder() / f"headroom-test-{os.getpid()}"
         self.folder.mkdir()
         try:
-            (self.folder / ("memory.max" if self.is_version_2 else "memory.limit_in_bytes")).write_text(str(limit_bytes))
+            (self.folder / "memory.max").write_text(str(limit_bytes))
         except OSError:
             self.folder.rmdir()
             raise
 
     @staticmethod
-    def _folder():
-        own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-        mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-        name = f"headroom-test-{os.getpid()}"
-        for _, controllers, group in own:
-            for mount in mounts:
-                rest = mount[mount.index("-") + 1:]
-                if "memory" in controllers.split(",") and rest[0] == "cgroup" and "memory" in rest[2].split(","):
-                    return Path(mount[4] + group) / name, False
-                if not controllers and rest[0] == "cgroup2":
-                    found = Path(mount[4] + group)
-                    if "memory" in (found / "cgroup.subtree_control").read_text().split():
-                        return found / name, True
-        raise OSError("no memory controller")
+    def _own_folder():
+        own = re.search(r"^0::(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+            mount = line.split()
+            if own and mount[mount.index("-") + 1] == "cgroup2":
+                found = Path(mount[4] + own[1])
+                if "memory" in (found / "cgroup.subtree_control").read_text().split():
+                    return found
+        raise OSError("no memory controller of version 2")
 
     def run(self, *words):
         def enter():
@@ -54,8 +49,7 @@ class Group:
         return subprocess.run([str(word) for word in words], preexec_fn=enter, capture_output=True, text=True, check=False)
 
     def most_bytes(self):
-        name = "memory.peak" if self.is_version_2 else "memory.max_usage_in_bytes"
-        return int((self.folder / name).read_text())
+        return int((self.folder / "memory.peak").read_text())
 
     def remove(self):
         self.folder.rmdir()
@@ -92,7 +86,7 @@ class ControlGroups(unittest.TestCase):
                           "--latent", latent, "-o", folder / "picture.png")
         self.assertEqual(ended.returncode, 0, f"{limit_mib} MiB, {fits[-1]} pixels: {ended.stderr}")
         chosen = re.search(r"peak (.*?) \(predicted (.*?), limit (.*?)\)", ended.stdout)
-        print(f"{limit_mib} MiB, {'version 2' if group.is_version_2 else 'version 1'}: {MODEL} {fits[-1]}x{fits[-1]}, "
+        print(f"{limit_mib} MiB: {MODEL} {fits[-1]}x{fits[-1]}, "
               f"limit {chosen[3]}, predicted {chosen[2]}, peak {chosen[1]}, group's own peak "
               f"{group.most_bytes() / (1 << 20):.1f} MiB")
 

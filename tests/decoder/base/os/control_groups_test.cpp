@@ -26,7 +26,7 @@ class MadeUpMachine {
     write(folder + "memory.current", std::to_string(used) + "\n");
     write(folder + "memory.stat", "anon 1\nfile 2\ninactive_file " + std::to_string(inactive) + "\n");
   }
-  void version_2(const std::string& own, const std::string& seen_from = "/") const {
+  void in_group(const std::string& own, const std::string& seen_from = "/") const {
     write("proc/self/cgroup", "0::" + own + "\n");
     write("proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw\n31 23 0:28 " + seen_from +
                                      " /sys/fs/cgroup rw,nosuid shared:9 master:1 - cgroup2 cgroup2 rw\n");
@@ -39,7 +39,7 @@ class MadeUpMachine {
 
 TEST_CASE("the tightest of a group and those above it rules") {
   const MadeUpMachine machine;
-  machine.version_2("/user.slice/job/step");
+  machine.in_group("/user.slice/job/step");
   CHECK_FALSE(machine.found().free_memory_bytes);
   machine.group("/user.slice/job/step", "max", 10);
   CHECK_FALSE(machine.found().free_memory_bytes);
@@ -56,7 +56,7 @@ TEST_CASE("the tightest of a group and those above it rules") {
 
 TEST_CASE("files' pages that are no longer in use are free, and a group that is throttled is full") {
   const MadeUpMachine machine;
-  machine.version_2("/job");
+  machine.in_group("/job");
   machine.group("/job", "1000", 900, 400);
   CHECK(machine.found().free_memory_bytes == 500);
   machine.group("/job", "1000", 900, 2000);
@@ -73,42 +73,27 @@ TEST_CASE("a container that sees its own group as the top") {
   for (const auto& [own, seen_from] : {std::pair{"/", "/"}, std::pair{"/docker/abc", "/docker/abc"},
                                        std::pair{"/../other", "/"}, std::pair{"/elsewhere", "/docker/abc"}}) {
     CAPTURE(own, seen_from);
-    machine.version_2(own, seen_from);
+    machine.in_group(own, seen_from);
     CHECK(machine.found().free_memory_bytes == 1500);
   }
-  machine.version_2("/docker/abc/inner", "/docker/abc");
+  machine.in_group("/docker/abc/inner", "/docker/abc");
   machine.group("/inner", "100", 20);
   CHECK(machine.found().free_memory_bytes == 80);
 }
 
-TEST_CASE("version 1 has a hierarchy for each controller, and a large number for no limit") {
+TEST_CASE("groups of version 1 limit nothing") {
   const MadeUpMachine machine;
-  machine.write("proc/self/cgroup",
-                "4:memory:/job/step\n3:cpu,cpuacct:/quick\n2:cpuset:/\n1:name=systemd:/\n0::/\n");
+  machine.write("proc/self/cgroup", "4:memory:/job\n0::/\n");
   machine.write("proc/self/mountinfo",
-                "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-                "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
-                "36 31 0:33 / /sys/fs/cgroup/mem\\040ory rw - cgroup cgroup rw,memory\n"
+                "36 31 0:33 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
                 "42 31 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-  const std::string memory = "sys/fs/cgroup/mem ory/job/";
-  machine.write(memory + "step/memory.limit_in_bytes", "9223372036854771712\n");
-  machine.write(memory + "step/memory.usage_in_bytes", "10\n");
-  CHECK_FALSE(machine.found().free_memory_bytes);
-  machine.write(memory + "memory.limit_in_bytes", "1000\n");
-  machine.write(memory + "memory.usage_in_bytes", "600\n");
-  machine.write(memory + "memory.stat", "inactive_file 7\ntotal_inactive_file 50\n");
-  CHECK(machine.found().free_memory_bytes == 450);
-  CHECK_FALSE(machine.found().processors);
-  machine.write("sys/fs/cgroup/cpu,cpuacct/quick/cpu.cfs_quota_us", "-1\n");
-  machine.write("sys/fs/cgroup/cpu,cpuacct/quick/cpu.cfs_period_us", "100000\n");
-  CHECK_FALSE(machine.found().processors);
-  machine.write("sys/fs/cgroup/cpu,cpuacct/quick/cpu.cfs_quota_us", "150000\n");
-  CHECK(machine.found().processors == 1.5);
+  machine.write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1000\n");
+  CHECK_FALSE(machine.found().memory_bytes);
 }
 
 TEST_CASE("quotas of processors, of a group and those above it") {
   const MadeUpMachine machine;
-  machine.version_2("/a/b");
+  machine.in_group("/a/b");
   machine.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
   CHECK_FALSE(machine.found().processors);
   machine.write("sys/fs/cgroup/a/cpu.max", "250000 100000\n");
@@ -124,7 +109,7 @@ TEST_CASE("files that make no sense limit nothing") {
     machine.write("proc/self/cgroup", text);
     CHECK_FALSE(machine.found().free_memory_bytes);
   }
-  machine.version_2("/job");
+  machine.in_group("/job");
   machine.group("/job", "many", 1);
   CHECK_FALSE(machine.found().free_memory_bytes);
   machine.write("proc/self/mountinfo", "31 23\n - cgroup2\n\\04\n");
