@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <optional>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/nearest.h"
@@ -17,13 +17,32 @@ std::string printed(const char* format, double value, const char* unit) {
   return text;
 }
 
+/// Bytes in one unit, in lower case: "kib" and "k" are 1024, "kb" is 1000, "b" and "" are 1.
+std::optional<double> bytes_in(const std::string& unit) {
+  if (unit.empty() || unit == "b") return 1;
+  double decimal = 1e15;
+  for (const auto& [name, bytes] : kByteUnits) {
+    const std::string binary = lower_case(name), letter = binary.substr(0, 1);
+    if (unit == binary || unit == letter) return static_cast<double>(bytes);
+    if (unit == letter + "b") return decimal;
+    decimal /= 1000;
+  }
+  return std::nullopt;
+}
+
+/// "313.0 MiB", from 2 GiB on with two digits.
+std::string bytes_text(int64_t bytes, bool rounds_up) {
+  const bool large = bytes >= 2 * kGiB;
+  const ByteUnit unit = kByteUnits[large ? 2 : bytes >= kMiB ? 3 : 4];
+  double value = static_cast<double>(bytes) / static_cast<double>(unit.bytes);
+  const double parts = large ? 100 : 10;
+  if (rounds_up) value = std::ceil(value * parts) / parts;
+  return printed(large ? "%.2f %s" : "%.1f %s", value, unit.name);
+}
+
 }  // namespace
 
 int64_t parse_bytes(const std::string& text, const std::string& option) {
-  static const std::map<std::string, double> units{
-      {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
-      {"tb", 1e12},  {"kib", 1024.0},  {"mib", 1048576.0},  {"gib", 1073741824.0}, {"tib", 1099511627776.0},
-      {"k", 1024.0}, {"m", 1048576.0}, {"g", 1073741824.0}, {"t", 1099511627776.0}};
   size_t used = 0;
   double number = -1;
   try {
@@ -31,13 +50,13 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
   } catch (const std::exception&) {
   }
   while (used < text.size() && text[used] == ' ') ++used;
-  const auto unit = units.find(lower_case(text.substr(std::min(used, text.size()))));
-  const double bytes = unit == units.end() ? -1 : number * unit->second;
+  const std::string unit = lower_case(text.substr(std::min(used, text.size())));
+  const double bytes = number * bytes_in(unit).value_or(-1);
   if (!(number >= 0) || !(bytes >= 0) || bytes > 9e18) {
     throw InputError(option + ": expected bytes such as 2GiB, 512MiB or 1000000, found '" + text + "'");
   }
   // A number this small most likely lacks GiB. 1 requests the smallest limit that works.
-  if (unit->first.empty() && number > 0 && number < kFewestSensibleBytes && number != 1) {
+  if (unit.empty() && number > 0 && number < kFewestSensibleBytes && number != 1) {
     const std::string written = text.substr(0, text.find(' '));
     throw InputError(option + " " + written + " is " + written + " bytes. Did you mean " + written + "GiB?");
   }
@@ -45,18 +64,11 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
 }
 
 std::string format_bytes(int64_t bytes) {
-  const auto value = double(bytes);
-  if (value < 1024.0 * 1024) return printed("%.1f %s", value / 1024, "KiB");
-  if (value < 1024.0 * 1024 * 1024 * 2) return printed("%.1f %s", value / 1048576, "MiB");
-  return printed("%.2f %s", value / 1073741824, "GiB");
+  return bytes_text(bytes, false);
 }
 
 std::string format_limit(int64_t bytes) {
-  const auto value = double(bytes);
-  if (value < 1024.0 * 1024) return printed("%.1f %s", std::ceil(value / 1024 * 10) / 10, "KiB");
-  if (value < 1024.0 * 1024 * 1024 * 2)
-    return printed("%.1f %s", std::ceil(value / 1048576 * 10) / 10, "MiB");
-  return printed("%.2f %s", std::ceil(value / 1073741824 * 100) / 100, "GiB");
+  return bytes_text(bytes, true);
 }
 
 std::string format_seconds(double seconds) {

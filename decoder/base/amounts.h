@@ -7,6 +7,16 @@
 
 namespace headroom {
 
+constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB, kTiB = 1024 * kGiB, kPiB = 1024 * kTiB;
+
+struct ByteUnit {
+  const char* name;
+  int64_t bytes;
+};
+/// Units of bytes in texts, largest first.
+inline constexpr ByteUnit kByteUnits[] = {
+    {"PiB", kPiB}, {"TiB", kTiB}, {"GiB", kGiB}, {"MiB", kMiB}, {"KiB", kKiB}};
+
 /// Plain numbers below this most likely lack their unit.
 constexpr int64_t kFewestSensibleBytes = 1024;
 

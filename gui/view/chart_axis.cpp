@@ -9,19 +9,6 @@
 namespace headroom::gui {
 namespace {
 
-QString with_digits(double value, double step, double one, const char* unit) {
-  const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step / one) - 1e-9)), 0, 9);
-  return QString::number(value / one, 'f', digits) + QLatin1Char(' ') + QLatin1String(unit);
-}
-
-QString bytes_with_digits(double value, double step) {
-  constexpr double kKibi = 1024, kMebi = kKibi * 1024, kGibi = kMebi * 1024;
-  if (value >= kGibi) return with_digits(value, step, kGibi, "GiB");
-  if (value >= kMebi) return with_digits(value, step, kMebi, "MiB");
-  if (value >= kKibi) return with_digits(value, step, kKibi, "KiB");
-  return with_digits(value, step, 1, "B");
-}
-
 /// Ticks as in the reports.
 class UnitTicker final : public QCPAxisTicker {
  public:
@@ -57,14 +44,9 @@ QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis) {
 }
 
 QString tick_text(reports::Unit unit, double value, double step) {
-  // The reports' format ends at 0.1 ms.
-  if (unit == reports::Unit::seconds && value > 0 && value < 1e-4)
-    return QString::number(value * 1e6, 'g', 3) + QStringLiteral(" µs");
   const QString text = figure_text(unit, value);
   if (text != figure_text(unit, value + step) && text != figure_text(unit, value - step)) return text;
-  if (unit == reports::Unit::bytes) return bytes_with_digits(value, step);
-  if (unit == reports::Unit::seconds) return with_digits(value, step, 1, "s");
-  return QString::number(value, 'g', 12);
+  return QString::fromStdString(reports::fine_label(unit, value, step));
 }
 
 }  // namespace headroom::gui

@@ -30,9 +30,7 @@ int64_t rounded(double bytes) {
 }  // namespace
 
 QString bytes_text(int64_t bytes) {
-  constexpr std::pair<const char*, int64_t> kUnits[] = {
-      {"GiB", int64_t{1} << 30}, {"MiB", int64_t{1} << 20}, {"KiB", int64_t{1} << 10}};
-  for (const auto& [name, size] : kUnits) {
+  for (const auto& [name, size] : kByteUnits) {
     if (bytes < size) continue;
     const QString number = QString::number(std::round(1e3 * double(bytes) / double(size)) / 1e3, 'g', 15);
     if (std::llround(number.toDouble() * double(size)) == bytes) return number + name;

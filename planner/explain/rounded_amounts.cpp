@@ -3,11 +3,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include "decoder/base/amounts.h"
+
 namespace headroom::planner {
 namespace {
 
 constexpr int64_t kFewestUnits = 10;  ///< of the largest amount
-constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace headroom::planner {
 namespace {
 
 std::string mebibytes_up(int64_t bytes) {
-  return std::to_string((bytes + (int64_t{1} << 20) - 1) >> 20) + "MiB";
+  return std::to_string((bytes + kMiB - 1) / kMiB) + "MiB";
 }
 
 std::string words_of(const LiveEntry& blocker) {

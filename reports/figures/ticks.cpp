@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "decoder/base/amounts.h"
+
 namespace headroom::reports {
 namespace {
 
@@ -16,26 +18,23 @@ std::string with_digits(double value, int digits, const char* unit) {
   return text;
 }
 
+constexpr int kFewestDigits = 5;
+
 /// Digits needed to tell the largest value from its neighbour.
+int digits_for(double largest, double step) {
+  constexpr int kMost = 15;
+  return std::clamp(static_cast<int>(std::log10(largest / step)) + 3, kFewestDigits, kMost);
+}
+
 int digits_for(const std::vector<double>& values) {
-  constexpr int kFewest = 5, kMost = 15;
-  if (values.size() < 2) return kFewest;
-  const double largest = std::max(std::abs(values.front()), std::abs(values.back()));
-  const double step = values[1] - values[0];
-  return std::clamp(static_cast<int>(std::log10(largest / step)) + 3, kFewest, kMost);
+  if (values.size() < 2) return kFewestDigits;
+  return digits_for(std::max(std::abs(values.front()), std::abs(values.back())), values[1] - values[0]);
 }
 
 std::string bytes_label(double bytes, int digits) {
-  static constexpr struct {
-    double bytes;
-    const char* name;
-  } kUnits[] = {{1125899906842624.0, "PiB"},
-                {1099511627776.0, "TiB"},
-                {1073741824.0, "GiB"},
-                {1048576.0, "MiB"},
-                {1024.0, "KiB"}};
-  for (const auto& unit : kUnits) {
-    if (std::abs(bytes) >= unit.bytes) return with_digits(bytes / unit.bytes, digits, unit.name);
+  for (const ByteUnit& unit : kByteUnits) {
+    const auto size = static_cast<double>(unit.bytes);
+    if (std::abs(bytes) >= size) return with_digits(bytes / size, digits, unit.name);
   }
   return bytes == 0 ? "0" : with_digits(bytes, digits, "B");
 }
@@ -162,6 +161,10 @@ std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most) {
   const int digits = digits_for(values);
   for (const double value : values) result.push_back({value, label(unit, value, digits, scaled)});
   return result;
+}
+
+std::string fine_label(Unit unit, double value, double step) {
+  return label(unit, value, digits_for(std::abs(value), step), axis_unit(unit, std::abs(value)));
 }
 
 }  // namespace headroom::reports

@@ -23,4 +23,7 @@ struct Tick {
 /// The largest value sets the unit. No two labels are alike.
 std::vector<Tick> ticks(Unit unit, Range range, bool logarithmic, size_t most);
 
+/// A value with digits enough to tell it from a value one `step` away, in the unit of its size.
+std::string fine_label(Unit unit, double value, double step);
+
 }  // namespace headroom::reports
