@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/base/os/partial_folder.h"
+#include "decoder/base/os/partial_file.h"
 #include "decoder/base/os/written_file.h"
 #include "decoder/files/eight_bit.h"
 #include "decoder/files/picture_sink.h"
@@ -19,7 +19,7 @@ namespace headroom {
 /// one encoder.
 class FrameFolderSink final : public PictureSink {
  public:
-  /// Throws like require_eight_bit_shape() and PartialFolder.
+  /// Throws like require_eight_bit_shape() and PartialFile.
   FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape);
 
   /// Throws what the constructor throws for the shape. Creates no files.
@@ -45,7 +45,7 @@ class FrameFolderSink final : public PictureSink {
   std::filesystem::path path_inside(int64_t item, int64_t frame) const;
   std::filesystem::path waiting_path() const { return folder_.partial() / "pixels"; }
 
-  PartialFolder folder_;
+  PartialFile folder_;
   size_t digits_;
   int64_t frame_bytes_;                 ///< 8-bit pixels of one frame
   std::optional<WrittenFile> waiting_;  ///< [items][frames][rows][columns][channels]; for partial frames

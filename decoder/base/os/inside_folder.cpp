@@ -20,21 +20,6 @@ using std::filesystem::path;
 constexpr int kOpenFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 const std::string kFoldersOfDescriptors = "/proc/self/fd/";
 
-/// Fallback for kernels before 5.6 (no openat2). It rejects every link, with errno ELOOP or ENOTDIR.
-int open_without_links(int folder, const path& named) {
-  int open = openat(folder, ".", kOpenFolder);
-  for (const path& part : named) {
-    if (part.empty() || part == "." || open < 0) continue;
-    const Descriptor above(open);
-    if (part == "..") {
-      errno = EXDEV;
-      return -1;
-    }
-    open = openat(above.number(), part.c_str(), kOpenFolder | O_NOFOLLOW);
-  }
-  return open;
-}
-
 int open_beneath(int folder, const path& named) {
   open_how how{};
   how.flags = kOpenFolder;
@@ -43,7 +28,6 @@ int open_beneath(int folder, const path& named) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     const long open = syscall(SYS_openat2, folder, there.c_str(), &how, sizeof how);
     if (open >= 0) return static_cast<int>(open);
-    if (errno == ENOSYS || errno == EPERM) return open_without_links(folder, there);
     if (errno != EAGAIN) return -1;  // EAGAIN: a folder was renamed meanwhile
   }
   return -1;
@@ -77,6 +61,8 @@ int open_folder_of(int folder, path& named) {
 
 [[noreturn]] void refuse(const path& folder, const path& named, int error_number) {
   const path whole = folder / named;
+  if (error_number == ENOSYS)
+    throw DeviceError(whole.string() + ": cannot be opened inside its folder: expected Linux 5.6 or later");
   if (error_number != EXDEV && error_number != ELOOP) fail_by_errno(whole.string(), error_number);
   throw InputError(whole.string() + ": expected a name inside " + (folder.empty() ? "." : folder.string()) +
                    ", found a link that leads out of it");

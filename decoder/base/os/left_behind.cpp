@@ -11,28 +11,42 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "decoder/base/fnv_hash.h"
 #include "decoder/base/os/descriptor.h"
-#include "decoder/base/os/system_file.h"
 
 namespace headroom {
 
-/// Entry of a list that only grows, so that a signal handler can walk it at any time. Exchanging the name
-/// for null takes ownership of it.
-struct RemovedOnSignal::Entry {
-  std::atomic<const char*> name{nullptr};
-  Entry* next = nullptr;
-};
-
 namespace {
 
-std::atomic<void*> first_entry{nullptr};
+std::atomic_flag list_is_held;
+RemovedOnSignal* newest = nullptr;  ///< guarded by HeldList
+
+/// Holds the list of all registered files. This thread takes no signals meanwhile, so a handler never waits
+/// for the thread that it interrupts.
+class HeldList {
+ public:
+  HeldList() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &signals_before_);
+    while (list_is_held.test_and_set()) {
+    }
+  }
+  ~HeldList() {
+    list_is_held.clear();
+    pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
+  }
+  HeldList(const HeldList&) = delete;
+  HeldList& operator=(const HeldList&) = delete;
+
+ private:
+  sigset_t signals_before_;
+};
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kFolderLevels = 2;
@@ -75,52 +89,29 @@ void remove_entries(int folder, int levels) noexcept {
   for_each_name(folder, [&](const char* name) { remove_in(folder, name, levels); });
 }
 
-/// True for a name that ends in a slash, by which RemovedOnSignal marks an empty folder.
-bool is_empty_folder(const char* name) noexcept {
-  return name[0] != 0 && name[std::strlen(name) - 1] == '/';
-}
-
 }  // namespace
 
-RemovedOnSignal::RemovedOnSignal(const std::filesystem::path& file, What what)
-    : name_(strdup((what == What::empty_folder ? file / "" : file).c_str())) {
-  if (name_ == nullptr) throw std::bad_alloc();
-  for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
-    const char* none = nullptr;
-    if (!entry->name.compare_exchange_strong(none, name_)) continue;
-    entry_ = entry;
-    return;
-  }
-  entry_ = new Entry;
-  entry_->name = name_;
-  void* head = first_entry.load();
-  do {
-    entry_->next = static_cast<Entry*>(head);
-  } while (!first_entry.compare_exchange_weak(head, entry_));
+RemovedOnSignal::RemovedOnSignal(std::filesystem::path file, What what)
+    : file_(std::move(file)), what_(what) {
+  const HeldList held;
+  older_ = newest;
+  if (older_ != nullptr) older_->newer_ = this;
+  newest = this;
 }
 
 RemovedOnSignal::~RemovedOnSignal() {
-  const char* mine = name_;
-  if (entry_->name.compare_exchange_strong(mine, nullptr)) std::free(const_cast<char*>(name_));
+  const HeldList held;
+  if (older_ != nullptr) older_->newer_ = newer_;
+  (newer_ != nullptr ? newer_->older_ : newest) = older_;
 }
 
 void remove_named_files() noexcept {
-  using Entry = RemovedOnSignal::Entry;
-  // A folder must be empty before it can go, and the list is unordered. So repeat until no folder can be
-  // removed.
-  for (bool empty_folders = false, again = true; again; empty_folders = true) {
-    again = !empty_folders;
-    for (auto* entry = static_cast<Entry*>(first_entry.load()); entry != nullptr; entry = entry->next) {
-      const char* name = entry->name.exchange(nullptr);
-      if (name == nullptr) continue;
-      if (!is_empty_folder(name)) {
-        remove_with_contents(name);
-      } else if (empty_folders && rmdir(name) == 0) {
-        again = true;
-      } else {
-        const char* none = nullptr;
-        entry->name.compare_exchange_strong(none, name);
-      }
+  const HeldList held;
+  for (const RemovedOnSignal* each = newest; each != nullptr; each = each->older_) {
+    if (each->what_ == RemovedOnSignal::What::empty_folder) {
+      rmdir(each->file_.c_str());
+    } else {
+      remove_with_contents(each->file_.c_str());
     }
   }
 }
@@ -158,11 +149,10 @@ void remove_contents(int folder) noexcept {
 
 namespace {
 
-/// Returns eight hexadecimal digits. Without /proc, they come from the host's name.
+/// Eight hexadecimal digits.
 std::string place_here() {
   char text[256] = {};
-  std::string place = text_of_system_file("/proc/sys/kernel/random/boot_id").value_or("");
-  if (place.empty() && gethostname(text, sizeof text - 1) == 0) place = text;
+  std::string place = gethostname(text, sizeof text - 1) == 0 ? text : "";
   const ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text);
   if (bytes > 0) place.append(text, static_cast<size_t>(bytes));
   std::snprintf(text, sizeof text, "%08x", static_cast<uint32_t>(fnv_hash(place)));

@@ -11,16 +11,16 @@ class RemovedOnSignal {
  public:
   enum class What { with_contents, empty_folder };  ///< empty_folder: removed only if it is empty
 
-  explicit RemovedOnSignal(const std::filesystem::path& file, What what = What::with_contents);
+  explicit RemovedOnSignal(std::filesystem::path file, What what = What::with_contents);
   ~RemovedOnSignal();
   RemovedOnSignal(const RemovedOnSignal&) = delete;
   RemovedOnSignal& operator=(const RemovedOnSignal&) = delete;
 
  private:
-  struct Entry;
   friend void remove_named_files() noexcept;
-  Entry* entry_;
-  const char* name_;
+  const std::filesystem::path file_;
+  const What what_;
+  RemovedOnSignal *older_ = nullptr, *newer_ = nullptr;  ///< in the list of all
 };
 
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP. They remove the registered files and then let the
@@ -28,7 +28,7 @@ class RemovedOnSignal {
 /// too large is a write error.
 void remove_files_on_signals();
 
-/// Removes the registered files now, for a program that ends itself. Async-signal-safe.
+/// Removes the registered files now, the newest first, for a program that ends itself. Async-signal-safe.
 void remove_named_files() noexcept;
 
 /// Removes a file, or a folder with its files and one level of subfolders. Links are removed, not followed.
@@ -38,8 +38,8 @@ void remove_with_contents(const char* path) noexcept;
 /// Removes the contents of an open folder in the same way. The folder itself stays.
 void remove_contents(int folder) noexcept;
 
-/// Returns "<place>-<pid>" for names of temporary files. The place identifies this boot of the machine and
-/// the PID namespace. In another place, the same PID may be a living process.
+/// Returns "<place>-<pid>" for names of temporary files. The place identifies the machine by its host name,
+/// and the PID namespace. In another place, the same PID may be a living process.
 std::string process_mark(int process);
 std::string process_mark();  ///< of this process
 

@@ -11,35 +11,84 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/inside_folder.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/base/os/unnamed_file.h"
 
 namespace headroom {
 
-std::filesystem::path free_partial_name(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!is_folder_at(folder)) {
-    throw InputError(path.string() + ": expected an existing folder, " + folder.string() + " is none");
+namespace {
+
+using std::filesystem::path;
+
+/// Path of a new or empty folder. rename() can replace an empty folder, but not a link to one. So the path is
+/// the link's target.
+path folder_behind_links(const path& name) {
+  std::error_code error;
+  if (is_folder_at(name)) {
+    const bool empty = std::filesystem::is_empty(name, error);
+    if (error) fail_to_write(name, error.value());
+    if (!empty)
+      throw InputError(name.string() + ": expected a new or empty folder, found one with files in it");
+    if (is_in_open_folder(name)) return name;
+    const path target = std::filesystem::canonical(file_behind_links(name), error);
+    if (error) fail_to_write(name, error.value());
+    return target;
   }
-  std::filesystem::path partial = path;
-  partial += ".partial-" + process_mark();
-  remove_left_behind(path, "partial");
-  return partial;
+  if (std::filesystem::exists(std::filesystem::symlink_status(name, error)))
+    throw InputError(name.string() + ": expected a new or empty folder, found a file");
+  return name;
 }
 
-PartialFile::PartialFile(const std::filesystem::path& file) : target_(output_target(file)) {
+OutputTarget target_of(const path& name, PartialFile::Kind kind) {
+  if (kind == PartialFile::Kind::file) return output_target(name);
+  return {folder_behind_links(name), false, -1};
+}
+
+/// Returns the partial file's name for `target`, after removing leftovers of earlier programs.
+path free_partial_name(const path& target) {
+  const path folder = target.has_parent_path() ? target.parent_path() : ".";
+  if (!is_folder_at(folder))
+    throw InputError(target.string() + ": expected an existing folder, " + folder.string() + " is none");
+  remove_left_behind(target, "partial");
+  return target.string() + ".partial-" + process_mark();
+}
+
+}  // namespace
+
+PartialFile::PartialFile(const path& name, Kind kind)
+    : name_(kind == Kind::file || name.has_filename() ? name : name.parent_path()),
+      target_(target_of(name_, kind)) {
   if (target_.is_stream) {
-    contents_.emplace(open_unnamed_file(folder_for_unnamed_files()), file);
+    contents_.emplace(open_unnamed_file(folder_for_unnamed_files()), name_);
     return;
   }
   partial_ = free_partial_name(target_.path);
   on_signal_.emplace(partial_);
-  contents_.emplace(partial_, file);
+  if (kind == Kind::folder) {
+    open_folder();
+  } else {
+    contents_.emplace(partial_, name_);
+  }
+}
+
+void PartialFile::open_folder() {
+  if (mkdir(partial_.c_str(), 0777) != 0) fail_to_write(name_, errno);
+  folder_.emplace(open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder_->number() >= 0) return;
+  const int reason = errno;
+  rmdir(partial_.c_str());
+  fail_to_write(name_, reason);
 }
 
 PartialFile::~PartialFile() {
-  if (!committed_ && !partial_.empty()) unlink(partial_.c_str());
+  if (committed_ || partial_.empty()) return;
+  if (folder_) remove_contents(folder_->number());
+  remove_with_contents(partial_.c_str());
+}
+
+void PartialFile::make_folder(const path& inside) {
+  if (mkdir((partial_ / inside).c_str(), 0777) != 0) fail_to_write(name_ / inside, errno);
 }
 
 void PartialFile::write_through() const {
@@ -58,8 +107,9 @@ void PartialFile::write_through() const {
 
 void PartialFile::commit() {
   if (target_.is_stream) write_through();
-  contents_->close();
-  if (!target_.is_stream && std::rename(partial_.c_str(), target_.path.c_str()) != 0) contents_->fail(errno);
+  if (contents_) contents_->close();
+  if (!target_.is_stream && std::rename(partial_.c_str(), target_.path.c_str()) != 0)
+    fail_to_write(name_, errno);
   committed_ = true;
 }
 

@@ -17,11 +17,11 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} * 1024;
 
-[[noreturn]] void fail_to_write(const std::filesystem::path& file, int error_number) {
+}  // namespace
+
+void fail_to_write(const std::filesystem::path& file, int error_number) {
   throw DeviceError(file.string() + ": cannot be written: " + std::generic_category().message(error_number));
 }
-
-}  // namespace
 
 int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes) noexcept {
   const auto* data = static_cast<const char*>(from);

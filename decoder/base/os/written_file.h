@@ -12,6 +12,8 @@ int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes)
 constexpr int kEndsEarly = -1;
 /// Reads all bytes. Returns errno, 0 for success, or kEndsEarly if the file has fewer.
 int read_fully(int descriptor, int64_t offset, void* to, int64_t bytes) noexcept;
+/// Throws DeviceError for a failed call on an output.
+[[noreturn]] void fail_to_write(const std::filesystem::path& file, int error_number);
 /// Opens an existing file for writing, but follows no link. Throws DeviceError.
 int open_to_overwrite(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tests/decoder/files/scratch.h"
@@ -36,19 +37,42 @@ void end_by_signal(const Scratch& scratch, const std::vector<std::string>& empty
 
 TEST_CASE("a signal removes what is named, and of folders those in which nothing lies") {
   const Scratch scratch;
-  for (const bool outer_first : {true, false}) {
-    CAPTURE(outer_first);
-    std::filesystem::create_directories(scratch / "a/b/c");
-    std::filesystem::create_directories(scratch / "kept");
-    std::filesystem::create_directories(scratch / "partial/0");
-    scratch.write("a/b/c/o.partial-1", "x");
-    scratch.write("kept/picture", "x");
-    scratch.write("partial/0/picture", "x");
-    std::vector<std::string> folders{"a", "a/b", "a/b/c", "kept"};
-    if (!outer_first) std::reverse(folders.begin(), folders.end());
-    end_by_signal(scratch, folders, {"a/b/c/o.partial-1", "partial"});
-    CHECK(scratch.files() == std::vector<std::string>{"kept"});
-    CHECK(test::read_bytes(scratch / "kept/picture") == "x");
+  std::filesystem::create_directories(scratch / "a/b/c");
+  std::filesystem::create_directories(scratch / "kept");
+  std::filesystem::create_directories(scratch / "partial/0");
+  scratch.write("a/b/c/o.partial-1", "x");
+  scratch.write("kept/picture", "x");
+  scratch.write("partial/0/picture", "x");
+  end_by_signal(scratch, {"a", "a/b", "a/b/c", "kept"}, {"a/b/c/o.partial-1", "partial"});
+  CHECK(scratch.files() == std::vector<std::string>{"kept"});
+  CHECK(test::read_bytes(scratch / "kept/picture") == "x");
+}
+
+/// A signal must find a whole list, whichever thread it interrupts.
+TEST_CASE("a signal removes what is named while other threads name more and give names back") {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const Scratch scratch;
+    scratch.write("o.partial-1", "x");
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      remove_files_on_signals();
+      const RemovedOnSignal named(scratch / "o.partial-1");
+      for (int i = 0; i < 3; ++i) {
+        std::thread([&scratch] {
+          for (;;) {
+            const RemovedOnSignal first(scratch / "a"), second(scratch / "b");
+          }
+        }).detach();
+      }
+      usleep(static_cast<useconds_t>(1000 + 300 * attempt));
+      kill(getpid(), SIGTERM);
+      for (;;) pause();
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+    CHECK(scratch.files().empty());
   }
 }
 

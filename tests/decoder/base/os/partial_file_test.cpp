@@ -1,4 +1,4 @@
-#include "decoder/base/os/partial_folder.h"
+#include "decoder/base/os/partial_file.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "decoder/base/errors.h"
 #include "decoder/base/os/written_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/no_descriptors.h"
@@ -16,6 +17,8 @@ namespace {
 using test::require_input_error;
 using test::Scratch;
 
+constexpr PartialFile::Kind kFolder = PartialFile::Kind::folder;
+
 TEST_CASE("a folder appears whole, also in the place of an empty one and behind a link") {
   const Scratch scratch;
   std::filesystem::create_directory(scratch / "empty");
@@ -24,7 +27,7 @@ TEST_CASE("a folder appears whole, also in the place of an empty one and behind 
   for (const std::string name : {"new", "empty", "link", "slash/", "dots/../dotted"}) {
     CAPTURE(name);
     if (name.starts_with("dots")) std::filesystem::create_directory(scratch / "dots");
-    PartialFolder folder(scratch / name);
+    PartialFile folder(scratch / name, kFolder);
     WrittenFile(folder.partial() / "a", "a").write_at(0, "x", 1);
     folder.make_folder("b");
     WrittenFile(folder.partial() / "b" / "c", "c").write_at(0, "y", 1);
@@ -44,13 +47,15 @@ TEST_CASE("a folder that cannot be a new one is refused") {
   scratch.write("full/file", "x");
   scratch.write("file", "x");
   std::filesystem::create_symlink("nowhere", scratch / "broken");
-  require_input_error([&] { PartialFolder(scratch / "full"); },
+  require_input_error([&] { PartialFile(scratch / "full", kFolder); },
                       {"full: expected a new or empty folder", "files in it"});
-  require_input_error([&] { PartialFolder(scratch / "full/"); }, {"full: expected a new or empty folder"});
-  require_input_error([&] { PartialFolder(scratch / "file"); },
+  require_input_error([&] { PartialFile(scratch / "full/", kFolder); },
+                      {"full: expected a new or empty folder"});
+  require_input_error([&] { PartialFile(scratch / "file", kFolder); },
                       {"expected a new or empty folder", "found a file"});
-  require_input_error([&] { PartialFolder(scratch / "broken"); }, {"expected a new or empty folder"});
-  require_input_error([&] { PartialFolder(scratch / "none/new"); }, {"new", "expected an existing folder"});
+  require_input_error([&] { PartialFile(scratch / "broken", kFolder); }, {"expected a new or empty folder"});
+  require_input_error([&] { PartialFile(scratch / "none/new", kFolder); },
+                      {"new", "expected an existing folder"});
   CHECK(scratch.files() == std::vector<std::string>{"broken", "file", "full"});
   CHECK(test::read_bytes(scratch / "full/file") == "x");
 }
@@ -58,7 +63,7 @@ TEST_CASE("a folder that cannot be a new one is refused") {
 TEST_CASE("a folder that was filled in the meantime is not replaced") {
   const Scratch scratch;
   {
-    PartialFolder folder(scratch / "o");
+    PartialFile folder(scratch / "o", kFolder);
     std::filesystem::create_directory(scratch / "o");
     scratch.write("o/file", "x");
     CHECK_THROWS_AS(folder.commit(), DeviceError);
@@ -70,13 +75,13 @@ TEST_CASE("a folder that was filled in the meantime is not replaced") {
 TEST_CASE("a folder that is given up goes also where there are no more descriptors") {
   const Scratch scratch;
   {
-    std::optional<PartialFolder> folder(std::in_place, scratch / "o");
+    std::optional<PartialFile> folder(std::in_place, scratch / "o", kFolder);
     WrittenFile(folder->partial() / "00000.png", "a").write_at(0, "x", 1);
     const test::NoDescriptors none;
     folder.reset();
   }
   CHECK(scratch.files().empty());
-  CHECK(test::throws_without_descriptors<DeviceError>([&] { PartialFolder(scratch / "o"); }));
+  CHECK(test::throws_without_descriptors<DeviceError>([&] { PartialFile(scratch / "o", kFolder); }));
   CHECK(scratch.files().empty());
 }
 
