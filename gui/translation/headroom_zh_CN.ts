@@ -2,33 +2,6 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN">
 <context>
-    <name>headroom::gui::DecoderGuessBox</name>
-    <message>
-        <source>The stacks and the largest tensors suggest this decode:</source>
-        <translation>从调用栈和最大的张量看，这是在解码：</translation>
-    </message>
-    <message>
-        <source>The stacks and the largest tensors suggest one of these decodes:</source>
-        <translation>从调用栈和最大的张量看，这是在解码以下之一：</translation>
-    </message>
-    <message>
-        <source>, %1 frames</source>
-        <translation>，%1 帧</translation>
-    </message>
-    <message>
-        <source>, at least %1 frames</source>
-        <translation>，至少 %1 帧</translation>
-    </message>
-    <message>
-        <source>Computes the memory that Headroom needs for this decode</source>
-        <translation>询问 Headroom 解码它需要多少内存</translation>
-    </message>
-    <message>
-        <source>No decoder was recognised in this recording.</source>
-        <translation>未能在此记录中识别出解码器。</translation>
-    </message>
-</context>
-<context>
     <name>headroom::gui::AnswerPanel</name>
     <message>
         <source>%1 throughout</source>

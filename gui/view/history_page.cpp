@@ -16,7 +16,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/decoder_guess_box.h"
 #include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/request_form.h"
@@ -64,7 +63,7 @@ HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
 }
 
 bool HistoryPage::busy() const {
-  return job_.busy() || guess_->busy();
+  return job_.busy();
 }
 
 QWidget* HistoryPage::buildSide() {
@@ -83,8 +82,6 @@ QWidget* HistoryPage::buildSide() {
   auto* rows = new QVBoxLayout(beside);
   need_words_ = paragraph(beside);
   need_words_->setObjectName(QStringLiteral("need"));
-  guess_ = new DecoderGuessBox(beside);
-  rows->addWidget(guess_);
   rows->addWidget(need_words_);
   rows->addWidget(new RequestForm(workspace_, beside));
   column->addWidget(beside);
@@ -96,9 +93,6 @@ QWidget* HistoryPage::buildSide() {
   area->setMinimumWidth(
       std::max(300, side->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent)));
   connect(devices_, &QComboBox::currentIndexChanged, this, &HistoryPage::showDevice);
-  connect(guess_, &DecoderGuessBox::chosen, this, &HistoryPage::ask);
-  connect(guess_, &DecoderGuessBox::busyChanged, this, &Page::busyChanged);
-  connect(guess_, &DecoderGuessBox::busyChanged, this, &HistoryPage::work);
   return area;
 }
 
@@ -167,7 +161,6 @@ void HistoryPage::showDocument() {
   stack_->setCurrentIndex(document == nullptr ? 0 : 1);
   if (document == document_) return;
   document_ = document;
-  before_ = workspace_.question();
   {
     const QSignalBlocker quiet(devices_);
     devices_->clear();
@@ -198,7 +191,6 @@ void HistoryPage::showDevice() {
                       return chart;
                     });
   last_->setVisible(reports::last_request(*device()).has_value());
-  guess_->guess(document_, static_cast<size_t>(devices_->currentIndex()));
   showNeed();
   goToPeak();
   work();
@@ -248,22 +240,14 @@ void HistoryPage::showEvent(QShowEvent* event) {
 }
 
 /// Computes the need for a new question. Runs only while visible and with an open recording. The initial
-/// question gets the recorded device and no answer, since nobody has chosen its decoder. A question from
-/// before the recording gets no answer if the recording is of another decoder.
+/// question gets the recorded device and no answer, since nobody has chosen its decoder.
 void HistoryPage::work() {
   const PlanningQuestion question = workspace_.question();
-  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0 || guess_->busy()) return;
+  if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0) return;
   if (question.by_default) {
     if (question.request.device != deviceKind()) askOnDevice(question);
     return;
   }
-  if (same_but_limit(question, before_) && guess_->contradicts(question.request)) {
-    job_.forget();
-    asked_.reset();
-    need_.reset();
-    return showNeed();
-  }
-  before_ = {};
   if (asked_ && same_but_limit(question, *asked_)) return;
   asked_ = question;
   need_.reset();
@@ -284,14 +268,6 @@ void HistoryPage::work() {
         fault_ = fault;
         showNeed();
       });
-}
-
-/// Replaces the request. The rest of the question stays, including the limit.
-void HistoryPage::ask(const Request& request) {
-  PlanningQuestion question = workspace_.question();
-  question.model = request.model;
-  question.request = request;
-  askOnDevice(question);
 }
 
 /// Asks for plans on the recorded device.

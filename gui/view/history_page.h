@@ -15,7 +15,6 @@ class QStackedWidget;
 namespace headroom::gui {
 
 class ChartView;
-class DecoderGuessBox;
 class TableView;
 
 /// PyTorch's record of its memory: allocated and reserved bytes over time, live memory at the cursor by
@@ -48,7 +47,6 @@ class HistoryPage : public Page {
   void showMoment(size_t moment);
   void work();
   void showNeed();
-  void ask(const Request& request);
   void askOnDevice(PlanningQuestion question);
   const profiler::MemoryHistory* history() const;
   const profiler::DeviceHistory* device() const;
@@ -56,7 +54,6 @@ class HistoryPage : public Page {
   Workspace& workspace_;
   reports::DocumentPtr document_;
   std::optional<size_t> moment_;
-  PlanningQuestion before_;  ///< question when the recording was opened, until another one was asked
   std::optional<PlanningQuestion> asked_;
   std::optional<reports::DecoderNeed> need_;
   QString fault_;  ///< error message if need_ could not be computed; empty until then
@@ -64,7 +61,6 @@ class HistoryPage : public Page {
   QComboBox* devices_;
   QLabel *words_, *caption_, *need_words_;
   QPushButton *peak_, *last_;
-  DecoderGuessBox* guess_;
   ChartView* chart_;
   TableView *modules_, *tensors_, *need_table_;
   Job job_;

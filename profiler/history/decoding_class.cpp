@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "decoder/families/families.h"
 
@@ -26,12 +27,9 @@ const Family* class_of(const CodeFrame& frame) {
 
 std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device) {
   std::vector<const Family*> classes(stacks.size(), nullptr);
-  std::vector<bool> tiled(stacks.size(), false);
   for (StackId id = 1; id < stacks.size(); ++id) {  // `below` always has a smaller id
     const Family* own = class_of(stacks.top(id));
     classes[id] = own != nullptr ? own : classes[stacks.below(id)];
-    tiled[id] = tiled[stacks.below(id)] ||
-                (own != nullptr && stacks.top(id).function.find("tiled") != std::string::npos);
   }
   std::map<const Family*, double> bytes;  // in the order of families()
   for (const RecordedAllocation& one : device.allocations)
@@ -42,15 +40,8 @@ std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const Devi
   const Family* most = std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) {
                          return a.second < b.second;
                        })->first;
-  DecodingClass found;
-  found.name = most->class_name;
-  found.decodes.resize(stacks.size());
-  for (size_t id = 0; id < stacks.size(); ++id) found.decodes[id] = classes[id] == most;
-  for (const RecordedAllocation& one : device.allocations) {
-    if (!found.decodes[one.stack]) continue;
-    ++found.allocations;
-    found.tiled = found.tiled || tiled[one.stack];
-  }
+  DecodingClass found{std::string(most->class_name)};
+  for (const RecordedAllocation& one : device.allocations) found.allocations += classes[one.stack] == most;
   return found;
 }
 

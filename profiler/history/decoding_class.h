@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "profiler/history/memory_history.h"
 
@@ -11,10 +10,8 @@ namespace headroom::profiler {
 
 /// The autoencoder class that decodes in a recording, identified by files and functions in its stacks.
 struct DecodingClass {
-  std::string name;           ///< name of its family
-  int64_t allocations = 0;    ///< number of allocations with its decode() on their stack
-  bool tiled = false;         ///< true if any has its tiled_decode() on the stack
-  std::vector<bool> decodes;  ///< by StackId: true if its decode() is on the stack
+  std::string name;         ///< name of its family
+  int64_t allocations = 0;  ///< number of allocations with its decode() on their stack
 };
 
 /// The class that allocated the most bytes, if stacks name several. Nothing if they name none.

@@ -7,6 +7,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/printable.h"
+#include "profiler/history/decoding_class.h"
 #include "profiler/history/stack_names.h"
 
 namespace headroom::reports {
@@ -182,6 +183,13 @@ std::vector<ColumnPoint> columns_of(const DeviceHistory& device, double begin, d
   return points;
 }
 
+std::string class_sentence(const MemoryHistory& history, const DeviceHistory& device) {
+  const std::optional<profiler::DecodingClass> found = profiler::decoding_class(history.stacks, device);
+  if (!found) return "";
+  return found->name + ".decode is in the stacks of " +
+         counted(found->allocations, "allocation", "allocations") + ".";
+}
+
 }  // namespace
 
 const DeviceHistory& device_of(const MemoryHistory& history, const std::string& name) {
@@ -338,6 +346,7 @@ std::vector<std::string> history_sentences(const MemoryHistory& history, const D
     sentences.push_back(fragmented_sentence(device));
   }
   sentences.push_back(before_sentence(device));
+  sentences.push_back(class_sentence(history, device));
   std::erase(sentences, "");
   return sentences;
 }

@@ -24,8 +24,7 @@ constexpr const char* kDescription =
     "The files are plans, statistics, traces, profiles, recordings and frontiers, in any number. The\n"
     "report shows statistics and traces beside their plan, and compares several files of one kind. For\n"
     "a memory snapshot of PyTorch (.pickle) it shows the tensors at the peak and the memory that\n"
-    "Headroom would need. It guesses the decoder and the size from the snapshot. If it cannot, pass\n"
-    "--model and --size.\n\n"
+    "Headroom would need for --model and --size.\n\n"
     "Examples:\n"
     "  headroom-report plan.json stats.json trace.json profile.json -o report.html\n"
     "  headroom-report fast.json small.json -o comparison.md\n"
@@ -128,23 +127,13 @@ void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& do
   constexpr const char* kRecorded = "a memory snapshot of PyTorch";
   for (const std::string& option : asked.of_recorded) {
     if (!recorded) throw InputError(option + ": goes with " + kRecorded);
-    if (asked.size.empty() && (option == "--frames" || option == "--batch"))
+    if (asked.size.empty() && option != "--recorded-device")
       throw InputError(option + ": expected --size beside it");
   }
   if (!asked.model.empty() && !recorded && !planned)
     throw InputError(std::string("--model: goes with a plan, ") + kRecorded);
-}
-
-/// The decoder's given options if its size is to be guessed. Without a recording, --model serves plans only
-/// and is not opened here.
-KnownOfDecoder known_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
-  const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
-  KnownOfDecoder known;
-  if (!recorded || !asked.size.empty()) return known;
-  if (!asked.model.empty()) known.model = open_model(asked.model);
-  if (!asked.dtype.empty()) known.dtype = parse_dtype(asked.dtype, "--dtype");
-  if (!asked.device.empty()) known.device = parse_device_name(asked.device).kind;
-  return known;
+  if (!asked.model.empty() && asked.size.empty() && !planned)
+    throw InputError("--model: expected --size beside it");
 }
 
 using Writer = std::string (*)(const Report&);
@@ -192,7 +181,6 @@ int report(const Arguments& asked, std::ostream& out, std::ostream& err) {
   for (const std::string& file : asked.files) documents.push_back(read_document(file, asked.model));
   require_apart({{"-o", asked.output}}, models_of(documents));
   check_options_of(asked, documents);
-  options.known = known_of(asked, documents);
   const Report made = make_report(documents, options);
   progress->wipe();
   if (write != nullptr) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "decoder/base/errors.h"
-#include "decoder/families/load_model.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/lower_peak.h"
 #include "reports/figures/history.h"
@@ -119,32 +118,18 @@ planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<Documen
   return planner::CostModel(asked.model.graph, asked.request.device);
 }
 
-/// The decoder from the options, or else the one clear guess from the recording. Sets `found.guess`.
-std::optional<AskedDecoder> decoder_of(Findings& found, const ReportOptions& options) {
-  if (options.decoder) return options.decoder;
-  const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
-  const profiler::DeviceHistory& device = device_of(history, options.recorded_device);
-  found.guess = guess_decoder(history, device, options.known.model);
-  if (found.guess->fits.size() != 1 || !found.guess->fits.front().frames_known) return std::nullopt;
-  Request request = found.guess->fits.front().request;
-  const Model model =
-      for_frames(options.known.model ? *options.known.model : resolve_model(request.model), request.frames);
-  const DeviceKind recorded = device.device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
-  request.device = options.known.device.value_or(recorded);
-  request.dtype = decoding_dtype(model, options.known.dtype.value_or(request.dtype));
-  return AskedDecoder{model, request};
-}
-
 void find_need(Findings& found, const ReportOptions& options) {
   if (found.histories.empty()) return;
-  const std::optional<AskedDecoder> decoder = decoder_of(found, options);
-  if (!decoder) return;
+  if (!options.decoder) {
+    found.need_remark = "Pass --model and --size to see it here.";
+    return;
+  }
   if (options.quick) {
     found.need_remark = "--quick leaves it out.";
     return;
   }
   options.progress(0, "what Headroom would need");
-  const AskedDecoder& asked = *decoder;
+  const AskedDecoder& asked = *options.decoder;
   try {
     found.need = decoder_need(asked.model, asked.request, {}, costs_of(asked, found.profiles));
   } catch (const InputError& error) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "reports/figures/decoder_guess.h"
 #include "reports/figures/decoder_need.h"
 #include "reports/figures/peak.h"
 #include "reports/figures/ranks.h"
@@ -54,10 +53,9 @@ struct Findings {
   std::vector<RankedRun> ranked;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers, histories, eager;
-  std::string recorded_device{};        ///< device of the histories; empty if not given
-  std::optional<DecoderGuess> guess{};  ///< from the first history, if no decoder was given
-  std::optional<DecoderNeed> need{};    ///< need of the given or guessed decoder
-  std::string need_remark{};            ///< why there is none
+  std::string recorded_device{};      ///< device of the histories; empty if not given
+  std::optional<DecoderNeed> need{};  ///< need of the decoder in ReportOptions
+  std::string need_remark{};          ///< why there is none
   std::optional<Scaling> scaling{};
   std::string scaling_remark{};
   std::optional<int64_t> other_limit_bytes{};  ///< of --limit

@@ -27,7 +27,6 @@ Part history_part(const profiler::MemoryHistory& history, const profiler::Device
 Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
   Part part;
   part.heading = "What Headroom would need";
-  if (found.guess) part.sentences = guess_sentences(*found.guess);
   if (!found.need) {
     if (!found.need_remark.empty()) part.sentences.push_back(found.need_remark);
     return part;

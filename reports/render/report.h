@@ -59,18 +59,10 @@ struct AskedDecoder {
   Request request;
 };
 
-struct KnownOfDecoder {
-  std::optional<Model> model{};
-  std::optional<Dtype> dtype{};
-  std::optional<DeviceKind> device{};
-};
-
 struct ReportOptions {
   std::string title{};                    ///< empty: made from the files
   std::optional<int64_t> limit_bytes{};   ///< an additional limit to draw
   std::optional<AskedDecoder> decoder{};  ///< Headroom's need is computed for it
-  /// Known properties of the decoder, if `decoder` is empty. The rest is guessed from the recording.
-  KnownOfDecoder known{};
   /// Device of recordings to report: "cuda:1". Empty: all devices, with the need beside the main one.
   std::string recorded_device{};
   bool quick = false;  ///< no planning: without remedies and scaling

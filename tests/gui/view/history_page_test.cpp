@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/decoder_guess_box.h"
 #include "gui/view/limit_field.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
@@ -80,31 +79,6 @@ TEST_CASE("history page: what Headroom would need is of a decoder that somebody 
   CHECK_FALSE(page.findChild<TableView*>("need-table")->table().rows.empty());
 }
 
-TEST_CASE("history page: what a recording seems to be of is a button, and asks when it is pressed") {
-  ShownHistory shown({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
-  HistoryPage& page = shown.page;
-  Workspace& workspace = shown.workspace;
-  auto& box = *page.findChild<DecoderGuessBox*>();
-  // Two sizes fit the device that ran out of memory equally well.
-  CHECK(box.findChildren<QPushButton*>().size() == 2);
-  CHECK(workspace.question().request.dtype == Dtype::fp32);
-
-  page.findChild<QComboBox*>("device")->setCurrentIndex(0);
-  shown.rest();
-  REQUIRE(box.findChildren<QPushButton*>().size() == 1);
-  auto& ask = *box.findChild<QPushButton*>();
-  CHECK(ask.text() == "sdxl 1024x1024, bf16 / fp16");
-  ask.click();
-  CHECK(workspace.question().model == "sdxl");
-  CHECK(workspace.question().request.width_pixels == 1024);
-  CHECK(workspace.question().request.dtype == Dtype::bf16);
-  CHECK(workspace.question().request.device == DeviceKind::cuda);
-
-  shown.open({kSnapshot});  // whose size is not recognised
-  CHECK(box.findChildren<QPushButton*>().isEmpty());
-  CHECK(box.findChild<QLabel*>("guess")->text() == "No decoder was recognised in this recording.");
-}
-
 TEST_CASE("history page: what Headroom needs is worked out for the question, on its device") {
   ShownHistory shown;
   HistoryPage& page = shown.page;
@@ -133,21 +107,6 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   workspace.ask(unknown);
   shown.rest();
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
-}
-
-TEST_CASE("history page: a question from before the recording of another decoder gets no answer") {
-  ShownHistory shown;
-  shown.workspace.ask(small_question());
-  shown.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
-  const auto& need = shown.child<QLabel>("need");
-  CHECK(need.text() == "Choose the decoder and the size of the picture.");
-  CHECK(shown.child<TableView>("need-table").table().rows.empty());
-  shown.child<DecoderGuessBox>().findChild<QPushButton*>()->click();
-  shown.rest();
-  CHECK_THAT(need.text().toStdString(), Catch::StartsWith("Headroom decodes sdxl"));
-  shown.workspace.ask(small_question());  // now it is asked for this recording
-  shown.rest();
-  CHECK_THAT(need.text().toStdString(), Catch::Contains("demo_model"));
 }
 
 TEST_CASE("history page: a fault stays said when another device is looked at") {

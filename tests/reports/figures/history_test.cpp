@@ -92,7 +92,7 @@ TEST_CASE("history: the sentences say the peak, who asked last and what was free
   const DocumentPtr document = recorded("torch-2.11.pickle");
   const auto& history = *document->as<profiler::MemoryHistory>();
   const std::vector<std::string> said = history_sentences(history, history.devices[0]);
-  REQUIRE(said.size() == 5);
+  REQUIRE(said.size() == 6);
   CHECK_THAT(said[0], Catch::Contains("387.4 MiB allocated of 524.0 MiB reserved, so 136.6 MiB"));
   CHECK_THAT(said[1], Catch::Contains("128.0 MiB of resnet.py:341 forward (group_norm), ") &&
                           Catch::Contains("and 6 other tensors."));
@@ -110,8 +110,18 @@ TEST_CASE("history: the sentences say the peak, who asked last and what was free
   CHECK_FALSE(available_bytes(traced.devices[0]));
   const DocumentPtr late = recorded("torch-late.pickle");
   const auto& cut = *late->as<profiler::MemoryHistory>();
-  CHECK_THAT(history_sentences(cut, cut.devices[0]).back(),
+  CHECK_THAT(history_sentences(cut, cut.devices[0]).rbegin()[1],
              Catch::EndsWith("were allocated before the recording began."));
+}
+
+TEST_CASE("history: the last sentence names the class that decoded") {
+  for (const auto& [file, words] :
+       {std::pair("autoencoder-kl.pickle", "AutoencoderKL.decode is in the stacks of 82 allocations."),
+        std::pair("wan2.1-128x128-9-frames.pickle", "AutoencoderKLWan.decode is in ")}) {
+    const DocumentPtr document = recorded(file);
+    const auto& history = *document->as<profiler::MemoryHistory>();
+    CHECK_THAT(history_sentences(history, history.devices[0]).back(), Catch::StartsWith(words));
+  }
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ TEST_CASE("report: a memory snapshot of PyTorch opens with its peak, in a senten
   CHECK_THAT(report["sections"][0]["parts"][0]["sentences"][0].get<std::string>(),
              Catch::StartsWith("The peak on cuda:0, "));
   CHECK(report["sections"][0]["parts"][0]["tables"].size() == 2);
-  CHECK_THAT(sentences_of(report), Catch::Contains("--model and --size"));
+  CHECK_THAT(sentences_of(report), Catch::Contains("AutoencoderKL.decode is in the stacks of ") &&
+                                       Catch::Contains("--model and --size"));
   const test::Scratch scratch;
   const std::string page = (scratch / "report.html").string(), text = (scratch / "report.md").string();
   CHECK(call(run_report, {kSnapshot, kWithoutRefusal, "-o", page}).code == 0);
@@ -42,6 +43,8 @@ TEST_CASE("report: beside a memory history stands what Headroom would need") {
   quick.push_back("--quick");
   CHECK_THAT(sentences_of(report_json(quick)), Catch::Contains("--quick leaves it out."));
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "256x192"}), 2, {"--size", "--model"});
+  for (const char* option : {"--model", "--dtype", "--device", "--frames"})
+    require_refused(call(run_report, {kSnapshot, "--json", option, "1"}), 2, {option, "expected --size"});
   require_refused(call(run_report, {kSnapshot, "--json", "--size", "big", "--model", "sdxl"}), 2,
                   {"--size", "big"});
 }
