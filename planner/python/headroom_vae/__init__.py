@@ -6,7 +6,7 @@
     >>> image = pipe(prompt).images[0]
 """
 
-from . import module  # noqa: F401
+from . import module, notebook  # noqa: F401
 from ._core import Plan, __version__, built_in_models
 from .decoding import Handle, disable, enable, handle_of
 from .described import SUPPORTED_CLASSES, describe

@@ -187,11 +187,6 @@ class Handle:
         last = "no decode yet" if self.last is None else "; ".join(str(self.last).splitlines())
         return f"<headroom: {self.model.name}, limit {self._limit_text()}, last: {last}>"
 
-    def _repr_html_(self) -> str:
-        from .notebook import handle_html
-
-        return handle_html(self)
-
     def _limit_text(self) -> str:
         limit = self.options.limit
         return str(limit) if limit in (None, "auto") else _core.format_bytes(limit_bytes(limit))

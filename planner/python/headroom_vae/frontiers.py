@@ -38,11 +38,6 @@ class Frontier(tuple):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        from .notebook import frontier_html
-
-        return frontier_html(self)
-
 
 def frontier(
     vae: Any,

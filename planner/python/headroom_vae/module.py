@@ -75,11 +75,6 @@ class DecodeReport:
     def __repr__(self) -> str:
         return f"<{self.direction}: {'; '.join(str(self).splitlines())}>"
 
-    def _repr_html_(self) -> str:
-        from .notebook import report_html
-
-        return report_html(self)
-
 
 class ModuleDecoder:
     """Decodes, or encodes, with the weights of a module, by default on the device of the weights.

@@ -1,17 +1,14 @@
-"""HTML of results for notebooks."""
+"""HTML of results, which notebooks show. No other file knows of it: the classes get their ``_repr_html_`` here."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from . import _core
-
-if TYPE_CHECKING:
-    from .decoding import Handle
-    from .frontiers import Frontier
-    from .module import DecodeReport
-    from .prediction import Prediction
+from .decoding import Handle
+from .frontiers import Frontier
+from .module import DecodeReport
+from .prediction import Prediction
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 480, 220, 60, 40
 
@@ -90,3 +87,10 @@ def frontier_html(frontier: Frontier) -> str:
         f"<text x='{(_LEFT + _WIDTH) // 2}' y='{_HEIGHT - 6}' text-anchor='middle'>peak of the decode, weights included</text>"
         "</svg></figure>"
     )
+
+
+Prediction._repr_html_ = prediction_html
+DecodeReport._repr_html_ = report_html
+Handle._repr_html_ = handle_html
+_core.Plan._repr_html_ = plan_html
+Frontier._repr_html_ = frontier_html

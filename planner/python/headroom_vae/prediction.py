@@ -94,22 +94,11 @@ class Prediction:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        from .notebook import prediction_html
-
-        return prediction_html(self)
-
 
 def _plan_text(plan: _core.Plan) -> str:
     under = f"under {_core.format_bytes(plan.limit_bytes)}: peak {_core.format_bytes(plan.peak_bytes)}"
     in_tf32 = f"in {plan.dtype}{plan.tf32_text} " if plan.tf32_text else ""
     return f"<plan {in_tf32}{under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
-
-
-def _plan_html(plan: _core.Plan) -> str:
-    from .notebook import plan_html
-
-    return plan_html(plan)
 
 
 def _explain(plan: _core.Plan) -> str:
@@ -120,7 +109,6 @@ def _explain(plan: _core.Plan) -> str:
 _core_explain = _core.Plan.explain
 _core.Plan.explain = _explain
 _core.Plan.__repr__ = _plan_text
-_core.Plan._repr_html_ = _plan_html
 
 
 def planner_of(

@@ -8,6 +8,7 @@ import weakref
 from types import FrameType
 from typing import Any
 
+from . import parts
 from .described import followed
 
 COUNTS = ("num_images_per_prompt", "num_videos_per_prompt")
@@ -52,11 +53,9 @@ class PrepareLatents:
 
     def _handle(self, pipe: Any) -> Any:
         """The handle of the pipeline's VAE. Warns if the VAE that was enabled has been replaced by one that was not."""
-        from .decoding import handle_of
-
         vae = followed(pipe.vae)
-        handle = handle_of(vae) if hasattr(vae, "__dict__") else None
-        if handle is not None:
+        handle = getattr(vae, "__dict__", {}).get(parts.HANDLE)
+        if handle is not None and not handle.ended:
             return handle
         if vae is not None and vae is not self._vae() and (self._warned_of is None or self._warned_of() is not vae):
             self._warned_of = weakref.ref(vae)
