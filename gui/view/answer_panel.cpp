@@ -11,7 +11,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/plain_tooltip.h"
 #include "gui/view/lower_peak_box.h"
-#include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
 #include "gui/view/request_form.h"

@@ -5,6 +5,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 #include "gui/view/fitting_name.h"
 
 namespace headroom::gui {

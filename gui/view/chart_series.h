@@ -6,10 +6,31 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
+#include "reports/figures/chart_ranges.h"
 
 namespace headroom::gui {
 
-class ChartAreas;
+/// Stacked areas, drawn as columns of pixels. Each value holds until the next x. QCPGraph would fill
+/// polygons, which takes a second for thousands of steep steps. If several moments share a pixel, the highest
+/// is drawn, so every peak stays visible.
+class ChartAreas final : public QCPLayerable {
+ public:
+  explicit ChartAreas(QCustomPlot* plot) : QCPLayerable(plot, QStringLiteral("main")) {}
+  void show(reports::Stack stack) { stack_ = std::move(stack); }
+  void colour(const std::vector<QColor>& colours) { colours_ = colours; }
+
+ protected:
+  QRect clipRect() const override { return mParentPlot->axisRect()->rect(); }
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+  void draw(QCPPainter* painter) override;
+
+ private:
+  /// Index of the highest moment in each column of pixels, which is the one drawn; -1 if there is none.
+  /// `pixel` is the width of a column. Columns start at the left edge.
+  std::vector<int> highestOfColumns(double pixel) const;
+  reports::Stack stack_;
+  std::vector<QColor> colours_;  ///< parallel to the stack's tops
+};
 
 /// The plottables of a chart's series. If a new chart has the same series, only their data are replaced. So
 /// panning costs no more than the visible columns.

@@ -15,6 +15,7 @@
 #include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_series.h"
+#include "gui/view/colours.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_label.h"
 

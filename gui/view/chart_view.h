@@ -21,11 +21,6 @@ class ChartMarks;
 class ChartSeries;
 class Legend;
 
-/// Colour of a role. Light and dark palettes have different ones.
-QColor colour_of(reports::ColourRole colour_role, const QPalette& palette);
-/// Black or white, the one with more contrast on `ground`.
-QColor ink_on(const QColor& ground);
-
 /// Draws a Chart with QCustomPlot. The wheel zooms the x axis, dragging pans, and a double click shows all. A
 /// cursor line follows the mouse if cursorMoved() is connected.
 ///

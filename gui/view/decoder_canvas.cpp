@@ -10,9 +10,9 @@
 #include "decoder/graph/geometry.h"
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/show_tooltip.h"
-#include "gui/view/tier_colours.h"
 
 namespace headroom::gui {
 namespace {

@@ -16,11 +16,11 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/run_of_plan.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 #include "gui/view/decoder_canvas.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
-#include "gui/view/tier_colours.h"
 
 namespace headroom::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "decoder/schedule/tiles.h"
-#include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_label.h"
 

@@ -16,7 +16,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"

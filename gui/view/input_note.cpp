@@ -2,7 +2,7 @@
 
 #include <QEvent>
 
-#include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 
 namespace headroom::gui {
 

@@ -3,7 +3,7 @@
 #include <QPainter>
 
 #include "gui/model/figure_text.h"
-#include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 
 namespace headroom::gui {
 

@@ -8,7 +8,6 @@
 #include "decoder/base/errors.h"
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/remedy_words.h"
 #include "gui/view/used_plan_bar.h"

@@ -12,4 +12,13 @@ class PlainLabel : public QLabel {
   explicit PlainLabel(const QString& text, QWidget* parent = nullptr) : PlainLabel(parent) { setText(text); }
 };
 
+/// Plain text that wraps and can be selected.
+QLabel* paragraph(QWidget* parent);
+
+/// Highlights a paragraph that warns of an unexpected state.
+void show_as_warning(QLabel& label, bool warns);
+
+/// A highlighted paragraph that warns of an unexpected state. Hidden at first.
+QLabel* warning(QWidget* parent);
+
 }  // namespace headroom::gui

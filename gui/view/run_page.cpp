@@ -17,8 +17,8 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/painting.h"
-#include "gui/view/paragraph.h"
 #include "gui/view/picture_view.h"
+#include "gui/view/plain_label.h"
 #include "gui/view/run_form.h"
 #include "reports/figures/timeline.h"
 

@@ -16,7 +16,6 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/live_box.h"
 #include "gui/view/memory_map_box.h"
-#include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"

@@ -9,7 +9,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
-#include "profiler/measure/filled.h"
+#include "profiler/measure/operands.h"
 
 namespace headroom::profiler {
 namespace {

@@ -9,7 +9,7 @@
 #include "decoder/graph/graph.h"
 #include "decoder/operations/operation.h"
 #include "decoder/plan/sizes.h"
-#include "profiler/measure/filled.h"
+#include "profiler/measure/operands.h"
 #include "profiler/measure/precision.h"
 
 namespace headroom::profiler {

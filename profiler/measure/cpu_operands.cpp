@@ -6,7 +6,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "profiler/measure/filled.h"
+#include "profiler/measure/operands.h"
 
 namespace headroom::profiler {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/schedule/storage.h"
-#include "profiler/measure/cold_buffer.h"
 #include "profiler/measure/operands.h"
 
 namespace headroom::profiler {

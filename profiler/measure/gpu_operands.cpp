@@ -10,7 +10,7 @@
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "profiler/measure/filled.h"
+#include "profiler/measure/operands.h"
 
 namespace headroom::profiler {
 namespace {

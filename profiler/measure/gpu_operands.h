@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "decoder/gpu/gpu_device.h"
-#include "profiler/measure/cold_buffer.h"
 #include "profiler/measure/operands.h"
 
 namespace headroom::profiler {

@@ -1,17 +1,32 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "decoder/graph/graph.h"
 #include "profiler/measure/clock.h"
-#include "profiler/measure/measured_points.h"
 #include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/precision.h"
 #include "profiler/profile/latency_table.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {
+
+/// Measurements of one grid point or held-out point so far.
+struct MeasuredPoint {
+  std::vector<Visit> visits;
+  int64_t workspace_bytes = 0;
+};
+
+/// Raw measurements behind the latency tables.
+struct MeasuredPoints {
+  std::vector<double> reference_seconds;  ///< time of each reference call, in order
+  /// By table name: grid points row by row, then held-out points.
+  std::map<std::string, std::vector<MeasuredPoint>> tables;
+};
 
 /// Measurement effort for latency tables. Measurement runs in rounds over all points. After the minimum
 /// number of visits, later rounds visit only points that are not precise enough yet. Rounds end when all

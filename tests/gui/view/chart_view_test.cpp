@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "gui/view/chart_axis.h"
+#include "gui/view/colours.h"
 #include "gui/view/painting.h"
 #include "reports/figures/timeline.h"
 #include "tests/gui/sample_files.h"

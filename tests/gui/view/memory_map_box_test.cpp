@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/map_layer.h"
 #include "gui/view/memory_map_box.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/support/shown.h"

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
+#include "gui/view/colours.h"
 #include "gui/view/documents_dock.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"

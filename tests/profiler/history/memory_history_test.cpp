@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "profiler/history/stack_names.h"
+#include "profiler/history/code_stacks.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom::profiler {

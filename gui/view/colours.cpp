@@ -1,7 +1,9 @@
+#include "gui/view/colours.h"
+
 #include <QPalette>
 #include <cmath>
 
-#include "gui/view/chart_view.h"
+#include "gui/view/decoder_canvas.h"
 #include "reports/figures/colours.h"
 
 namespace headroom::gui {
@@ -19,6 +21,30 @@ QColor ink_on(const QColor& ground) {
   const double luminance =
       0.2126 * linear(ground.redF()) + 0.7152 * linear(ground.greenF()) + 0.0722 * linear(ground.blueF());
   return luminance > 0.179 ? Qt::black : Qt::white;
+}
+
+QColor colour_of(MemoryTier tier, const QPalette& palette) {
+  switch (tier) {
+    case MemoryTier::device:
+      return colour_of(reports::ColourRole::kept, palette);
+    case MemoryTier::host:
+      return colour_of(reports::ColourRole::latent, palette);
+    case MemoryTier::scratch:
+      return colour_of(reports::ColourRole::workspace, palette);
+  }
+  return colour_of(reports::ColourRole::neutral, palette);
+}
+
+QString words_of(MemoryTier tier) {
+  switch (tier) {
+    case MemoryTier::device:
+      return DecoderCanvas::tr("on the device");
+    case MemoryTier::host:
+      return DecoderCanvas::tr("in host memory");
+    case MemoryTier::scratch:
+      return DecoderCanvas::tr("in the scratch file");
+  }
+  return {};
 }
 
 }  // namespace headroom::gui

@@ -1,4 +1,3 @@
-#include "gui/view/paragraph.h"
 #include "gui/view/plain_label.h"
 
 namespace headroom::gui {
