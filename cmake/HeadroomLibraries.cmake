@@ -43,7 +43,7 @@ endif()
 
 # Libraries that hardly compute. With less optimisation they compile in two thirds of the time.
 set(HEADROOM_HARDLY_COMPUTES
-  "^(decoder_(plan|progress|cli)|profiler_(profile|events|history|snapshot)|planner_explain|reports_.*|gui_.*|[a-z]+_program)$")
+  "^(decoder_(plan|progress|cli)|profiler_(profile|events|history|snapshot)|planner_explain|reports_.*|gui_.*|[a-z_]+_program)$")
 if(HEADROOM_SANITIZE)
   string(PREPEND HEADROOM_HARDLY_COMPUTES "^(decoder_(trace|weights)|profiler_(eager|measure))$|")
   set(HEADROOM_HARDLY_OPTIMISED -O0)
@@ -60,7 +60,7 @@ set(HEADROOM_LIBRARY_ORDER
   decoder_base decoder_graph decoder_devices decoder_families decoder_plan decoder_operations decoder_schedule decoder_validator decoder_trace decoder_files decoder_pictures decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu_placement decoder_gpu_memory decoder_gpu_transfers decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli
   profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_program
-  planner_cost planner_search planner_explain planner_program decoder_program planner_c planner_python
+  planner_cost planner_search planner_explain planner_program planner_decode_program planner_c planner_python
   reports_figures reports_render reports_program reports_bench_program
   gui_models gui_views gui_program)
 
@@ -77,7 +77,7 @@ foreach(library IN LISTS HEADROOM_CORE)
 endforeach()
 
 # Third-party libraries, and the Headroom libraries that may link them.
-set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z]+_program)$")
+set(HEADROOM_MAY_LINK_CLI11::CLI11 "^(decoder_cli|[a-z_]+_program)$")
 set(HEADROOM_MAY_LINK_headroom::decoder_cli "_program$")
 set(HEADROOM_MAY_LINK_headroom::libtorch "^decoder_exchange_c10d$")
 set(HEADROOM_MAY_LINK_JPEG::JPEG "^decoder_(files|pictures)$")

@@ -12,7 +12,7 @@ from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "decoder/program"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "planner/decode_program"))
 import tiny_decode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data/golden"

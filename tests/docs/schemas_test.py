@@ -17,7 +17,7 @@ import jsonschema
 BIN = Path()
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs/schemas"
-sys.path.insert(0, str(ROOT / "tests/decoder/program"))
+sys.path.insert(0, str(ROOT / "tests/planner/decode_program"))
 import tiny_decode  # noqa: E402
 
 REQUESTS = [{"name": "a", "width_pixels": 16, "height_pixels": 16, "count": 2, "latent": "latent.npy", "output": "a-{i}.npy"},

@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "decoder/program"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "planner/decode_program"))
 import tiny_decode  # noqa: E402
 
 # Ways in which each kind of call fails.

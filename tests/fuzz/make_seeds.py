@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
-sys.path.insert(0, str(HERE.parent / "decoder/program"))
+sys.path.insert(0, str(HERE.parent / "planner/decode_program"))
 import tiny_decode  # noqa: E402
 
 CONFIG = dict(tiny_decode.CONFIG, block_out_channels=[8, 16], norm_num_groups=4)  # matches readers.cpp

@@ -1,7 +1,0 @@
-#include "decoder/program/run.h"
-
-#include "decoder/cli/run_program.h"
-
-int main(int argc, char** argv) {
-  return headroom::run_program(argc, argv, headroom::run_decode);
-}
