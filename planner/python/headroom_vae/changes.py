@@ -13,7 +13,8 @@ from numbers import Number
 from typing import Any, Iterator
 
 from .code_names import CALLED, Methods, methods_of
-from .described import SUPPORTED_CLASSES, followed
+from .compiled import followed, is_compiled_method, is_own
+from .described import SUPPORTED_CLASSES
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
 from .parts import PartHook
@@ -72,6 +73,17 @@ def compiled_modules(vae: Any, direction: str = "decode") -> Iterator[Any]:
             yield child
 
 
+def is_compiled(vae: Any, direction: str = "decode") -> bool:
+    """True if torch.compile() made a module of a decode or encode, its calls, or a method that runs."""
+    if any(True for _ in compiled_modules(vae, direction)):
+        return True
+    callers = [(vae, (direction,)), *((module, CALLED) for _, module in used_modules(vae, direction))]
+    return any(
+        vars(module).get("_compiled_call_impl") is not None or any(is_compiled_method(module, name) for name in methods_of(type(module), called).functions)
+        for module, called in callers
+    )
+
+
 def made_class(vae: Any) -> type:
     """The supported class of a VAE, or the one that its class derives from."""
     bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES]
@@ -127,7 +139,7 @@ def _of_vae(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
             yield f"{type(vae).__name__}: {name} is another one than {makes}'s"
     own, expected = vars(vae), vars(made)
     for key in sorted(methods.names & (set(own) | set(expected))):
-        if key in UNUSED_CHILDREN or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES):
+        if key in UNUSED_CHILDREN or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES) or is_own(vae, key, own.get(key)):
             continue
         yield from _of_attribute(makes, key, own, expected, makes)
 
@@ -211,9 +223,9 @@ def replaced_methods(name: str, methods: Methods) -> Iterator[str]:
 def replaced_on_instance(name: str, module: Any, methods: Methods) -> Iterator[str]:
     for key, value in vars(module).items():
         if key in ("forward", "_old_forward"):
-            if not is_hooked_forward(module, value):
+            if not is_hooked_forward(module, value) and not is_own(module, key, value):
                 yield f"{name}: {key} was replaced by {shown(value)}"
-        elif key in methods.functions:
+        elif key in methods.functions and not is_own(module, key, value):
             yield f"{name}: {key} was replaced by {shown(value)}"
     hook = foreign_hook(module)
     if hook is not None:

@@ -8,19 +8,19 @@ import inspect
 import itertools
 import warnings
 import weakref
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core, gate, over, parts, sampling
 from .amounts import any_case, is_plain_number, limit_bytes, require_sensible_limit, whole_size
+from .autocast import own_dtype
 from .changes import shown
+from .compiled import is_own
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
 from .gradients import with_gradients
 from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
-from .neighbours import alone
 from .prediction import Prediction, planner_of, planner_options
 from .verification import largest_error
 
@@ -96,7 +96,7 @@ class Handle:
         self._trace_file = ""
         self._earlier = earlier  # an attribute `decode` that shadowed the class's method before
         self._warned: set[str] = set()
-        self._dtypes: tuple[Any, Any] = (None, None)
+        self._dtypes: tuple[Any, dict[Any, Any]] = (None, {})  # of the first parameter; of results, by autocast
         self._prepare: sampling.PrepareLatents | None = None
         self._profiled = "decode"  # the direction that the profile measured
         self.own_calls = gate.OwnCalls()
@@ -194,24 +194,24 @@ class Handle:
     def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
         """Replacement for the VAE's own ``decode``. Tiles are exact and never blended."""
         return self._through(
-            "decode", z, lambda: _output(self._sample(self.vae, z), return_dict), lambda: self._original(z, return_dict, generator)
+            "decode", z, lambda trained: _output(self._sample(z, trained), return_dict), lambda: self._original(z, return_dict, generator)
         )
 
     def encode(self, x: Any, return_dict: bool = True) -> Any:
         """Replacement for the VAE's own ``encode``. Tiles are exact and never blended."""
-        return self._through("encode", x, lambda: self._encoded(x, return_dict), lambda: self._original_encode(x, return_dict=return_dict))
+        return self._through("encode", x, lambda trained: self._encoded(x, return_dict, trained), lambda: self._original_encode(x, return_dict=return_dict))
 
-    def _through(self, direction: str, given: Any, serve: Callable[[], Any], own: Callable[[], Any]) -> Any:
+    def _through(self, direction: str, given: Any, serve: Callable[[list], Any], own: Callable[[], Any]) -> Any:
         """Serves a call within the limit, or runs the VAE's own code, as the gate decides."""
         vae, side = self.vae, self.decoder if direction == "decode" else self.encoder
         name, original = INPUTS[direction], self.options.on_misfit == "original"
         past = gate.past(given, name)
         try:
-            past = past or gate.past_of_training(vae, side.trained())
+            trained = side.trained() if past is None else []
+            past = past or gate.past_of_training((vae, parts.part_of(vae, direction)), trained)
             if past is None:
                 self._prepare_vae(vae)
-                with alone(given.device if given.is_cuda else vae.device, self._warned) if self.options.limit == "auto" else nullcontext():
-                    return serve()
+                return serve(trained)
             if side.released:
                 raise InputError(past.message("release=True: the VAE has no weights of its own any more, and only Headroom decodes: "))
             if past.refused and not original:
@@ -239,21 +239,24 @@ class Handle:
         with self.own_calls.running():
             return own()
 
-    def _with_gradients(self, direction: str, made: Any, own: Callable[[], Any]) -> Any:
-        """`made` with a backward if a parameter that the call used requires gradients."""
-        side = self.decoder if direction == "decode" else self.encoder
-        cells = side.trained()
-        if not cells:
+    def _with_gradients(self, direction: str, given: Any, made: Any, trained: list, own: Callable[[Any], Any]) -> Any:
+        """`made` with a backward if `trained`, parameters that the call used and that need gradients, has any."""
+        if not trained:
             return made
-        return with_gradients(made, cells, lambda: self._own_call(direction, gate.Past("gradients in backward", gate.WITHOUT_GRADIENTS), own))
+        if self.decoder.released:
+            gate.warn(f"this {direction} has no gradients: under release=True, Headroom dropped the VAE's own weights")
+            return made
+        past = gate.Past("gradients in backward", gate.WITHOUT_GRADIENTS)
+        return with_gradients(made, given, trained, lambda given: self._own_call(direction, past, lambda: own(given)))
 
-    def _encoded(self, x: Any, return_dict: bool) -> Any:
+    def _encoded(self, x: Any, return_dict: bool, trained: list) -> Any:
         made = self.encoder.decode(
-            x, **self._options_of(self.encoder), dtype=self._dtype(self.vae, x), progress=self.options.progress, pipeline_bar=self._pipeline_bar()
-        )
+            x, **self._options_of(self.encoder), dtype=self._dtype(self.vae, x, "encode"), progress=self.options.progress,
+            pipeline_bar=self._pipeline_bar(),
+        )  # fmt: skip
         self.last = self.encoder.last
         made = whole_moments(made, self.model.latent_channels)
-        made = self._with_gradients("encode", made, lambda: getattr(made_by_vae := self._original_encode(x, return_dict=False)[0], "parameters", made_by_vae))
+        made = self._with_gradients("encode", x, made, trained, lambda x: _moments(self._original_encode(x, return_dict=False)[0]))
         return encoded_output(made, self.model.latent_channels, return_dict)
 
     def _original_encode(self, *positional: Any, **keywords: Any) -> Any:
@@ -298,21 +301,22 @@ class Handle:
                 self._warned.add(name)
                 gate.warn(message)
 
-    def _dtype(self, vae: Any, given: Any) -> Any:
-        """The dtype that the VAE's own code would return: the VAE's, or the one of torch.autocast(). The VAE's is cached, because
-        diffusers searches all modules for it. A change of the first parameter's dtype invalidates the cache."""
+    def _dtype(self, vae: Any, given: Any, direction: str = "decode") -> Any:
+        """The dtype that the VAE's own code would return. Cached, because diffusers searches all modules for it. A change of the
+        first parameter's dtype invalidates the cache."""
         import torch
 
-        kind = getattr(given, "device", vae.device).type
-        if torch.is_autocast_enabled(kind):
-            return torch.get_autocast_dtype(kind)
         first = next(vae.parameters()).dtype
         if first != self._dtypes[0]:
-            self._dtypes = first, vae.dtype
-        return self._dtypes[1]
+            self._dtypes = first, {None: vae.dtype}
+        kind = (vae if given is None else given).device.type
+        key = (direction, kind, torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
+        if key not in self._dtypes[1]:
+            self._dtypes[1][key] = own_dtype(vae, self.model, direction, kind)
+        return self._dtypes[1][key]
 
-    def _sample(self, vae: Any, z: Any) -> Any:
-        chosen, trace_file = self.options, self._trace_file
+    def _sample(self, z: Any, trained: list) -> Any:
+        vae, chosen, trace_file = self.vae, self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
             z, **chosen.of_decode(), dtype=self._dtype(vae, z), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
@@ -321,7 +325,7 @@ class Handle:
         if chosen.verify and sample.numel() > 0:
             with self.own_calls.running():
                 self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32))
-        return self._with_gradients("decode", sample, lambda: self._original(z, False, None)[0])
+        return self._with_gradients("decode", z, sample, trained, lambda z: self._original(z, False, None)[0])
 
     # A copy of the VAE decodes with its own weights.
 
@@ -414,6 +418,11 @@ def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[M
         return None, f"encode() is the VAE's own: {refused}"
 
 
+def _moments(encoded: Any) -> Any:
+    """The tensor of what a VAE's own encode returns: of a distribution, its moments."""
+    return getattr(encoded, "parameters", encoded)
+
+
 def whole_moments(made: Any, latent_channels: int) -> Any:
     """Repeats a single channel beside the means for each of them: it is the log-variance of all, as in LTX."""
     import torch
@@ -441,7 +450,12 @@ def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
 
 def _signature(vae: Any, method: str = "decode") -> inspect.Signature:
     """Signature of the VAE's own ``decode`` or ``encode``. Classes differ in names and in the order of options."""
-    own = inspect.signature(getattr(type(vae), method))
+    return _signature_of(getattr(type(vae), method), method)
+
+
+@functools.lru_cache(64)
+def _signature_of(function: Any, method: str) -> inspect.Signature:
+    own = inspect.signature(function)
     return own if "return_dict" in own.parameters else inspect.signature(getattr(Handle, method))  # a decorator hides the real signature
 
 
@@ -545,7 +559,7 @@ def _installed(vae: Any, kind: type[_Entry]) -> tuple[_Entry | None, Any]:
     name = kind.method
     found, known = vars(vae).get(name), vars(vae).get(parts.HANDLE)
     entry = known.entries.get(name) if isinstance(known, Handle) and known.vae is vae else None
-    if found is None or over.is_own(vae, name, found):
+    if found is None or is_own(vae, name, found):
         return None, found
     if entry is None and over.is_call_of(found, kind):  # of the VAE that this one is a shallow copy of
         return None, None

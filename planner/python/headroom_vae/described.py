@@ -8,17 +8,11 @@ from typing import Any
 
 from . import _core
 from .amounts import file_name
+from .compiled import followed
 from .errors import InputError, Unsupported
 
 SUPPORTED_CLASSES = tuple(_core.supported_classes())
 """Classes of decoders, by diffusers' names."""
-
-
-def followed(module: Any) -> Any:
-    """The original of a module that torch.compile() made. Other modules are returned unchanged."""
-    while type(module).__name__ == "OptimizedModule" and type(module).__module__.startswith("torch."):
-        module = module._orig_mod
-    return module
 
 
 def vae_of(vae_or_pipe: Any) -> Any:

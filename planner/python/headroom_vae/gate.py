@@ -66,16 +66,24 @@ def past(tensor: Any, name: str) -> Past | None:
         return _refused(name, "values", "a tensor whose storage was freed")
     if torch._C._len_torch_function_stack() and not _only_default_device():
         return Past("a TorchFunctionMode is active")
-    if tensor.requires_grad and torch.is_grad_enabled():
+    if tensor.requires_grad and are_recorded():
         return Past("gradients", f"The {name} requires gradients. {WITHOUT_GRADIENTS}")
     if _has_tangent(tensor):
         return Past("gradients", f"The {name} has a tangent of forward-mode differentiation")
     return None
 
 
-def past_of_training(vae: Any, trained: list) -> Past | None:
-    """`trained` are the parameters that the call uses and that need gradients."""
-    if trained and vae.training:
+def are_recorded() -> bool:
+    """True if PyTorch records gradients."""
+    import torch
+
+    return torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+
+
+def past_of_training(modules: Iterable[Any], trained: list) -> Past | None:
+    """`trained` are the parameters that the call uses and that need gradients. `modules` are the VAE and its part that the call runs.
+    Shallow copies of a VAE share the part and have a mode of their own."""
+    if trained and any(module.training for module in modules):
         return Past("gradients", f"The VAE is in training mode. {WITHOUT_GRADIENTS}, or call vae.eval()")
     return None
 

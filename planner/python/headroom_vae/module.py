@@ -6,18 +6,20 @@ import json
 import time
 import warnings
 import weakref
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from . import _core, gate
 from .amounts import limit_bytes
-from .changes import compiled_modules
+from .changes import is_compiled
 from .described import dtype_name
 from .device import decoding_device, free_bytes, numbered, open_decoder, require_device, require_no_capture
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
 from .fork_aware_lock import ForkAwareLock
 from .latents import given, is_on, request_of, values_of
 from .layers import LayerRules
+from .neighbours import alone
 from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
 from .progress import progress_of
@@ -100,6 +102,7 @@ class ModuleDecoder:
         self._guard = Guard(rules, model.direction)
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
         self._compiled = False  # valid with _bound
+        self._warned: set[str] = set()
 
     def module_or_none(self) -> Any:
         """The VAE, or None if it was garbage-collected."""
@@ -145,14 +148,12 @@ class ModuleDecoder:
         self._guard.require(module)
         if self._bound is None or self._bound[0] is not self._guard.watch:
             self._bound = self._guard.watch, Parameters(module, self.model)
-            self._compiled = any(True for _ in compiled_modules(module, self.model.direction))
+            self._compiled = is_compiled(module, self.model.direction)
         return self._bound[1]
 
     def trained(self) -> list[tuple[dict[str, Any], str]]:
         """Cells of parameters that a call uses and that need gradients. Empty if gradients are off."""
-        import torch
-
-        if not torch.is_grad_enabled():
+        if not gate.are_recorded():
             return []
         with self._lock:
             return self._unchanged_parameters().trained()
@@ -186,7 +187,7 @@ class ModuleDecoder:
 
         gate.require_served(gate.past(z, "latent" if self.model.direction == "decode" else "picture"))
         size, picture = request_of(self.model, list(z.shape))
-        with self._lock:
+        with self._lock, ExitStack() as until_done:
             module = self.module
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
@@ -195,6 +196,8 @@ class ModuleDecoder:
             require_device(device)
             require_no_capture(device)
             _require_cpu_to_release(device, release)
+            if limit == "auto":
+                until_done.enter_context(alone(torch.device(device), self._warned))
             plans = PLANS if limit == "auto" else 1
             options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release, "tf32": tf32}
             if out is not None and (list(out.shape) != picture or out.dtype != dtype):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Iterator
 
-from .described import followed
+from .compiled import followed
 from .gate import Past
 
 HANDLE = "_headroom"
@@ -37,16 +37,28 @@ class PartHook:
     def __call__(self, module: Any, inputs: Any) -> None:
         import torch
 
-        if torch.compiler.is_dynamo_compiling():  # a compiled part stays one graph
-            return
+        if torch.compiler.is_dynamo_compiling():
+            self.note_of_graph()
+        else:
+            self._note(f"vae.{PARTS[self._direction]} ran without vae.{self._direction}()")
+
+    def note_of_graph(self) -> bool:
+        """torch.compile() calls it once while it records a graph, and leaves it out of the graph."""
+        self._note(f"vae.{PARTS[self._direction]} is in a graph of torch.compile(), whose runs are not counted")
+        return True
+
+    def _note(self, reason: str) -> None:
         vae = self._owner.vae()
         handle = None if vae is None else vars(vae).get(HANDLE)
         if handle is not None and not handle.own_calls.is_running:
-            handle.own_calls.note(self._direction, Past(f"vae.{PARTS[self._direction]} ran without vae.{self._direction}()"))
+            handle.own_calls.note(self._direction, Past(reason))
 
 
 def watch(vae: Any, owner: Owner, directions: tuple[str, ...]) -> None:
     """Puts a hook on the parts that these directions run, in place of earlier ones."""
+    import torch
+
+    torch.compiler.assume_constant_result(PartHook.note_of_graph)
     unwatch(vae)
     for direction, part in _parts(vae):
         if direction in directions:
@@ -58,6 +70,11 @@ def unwatch(vae: Any) -> None:
         hooks = part._forward_pre_hooks
         for key in [key for key, hook in hooks.items() if isinstance(hook, PartHook)]:
             del hooks[key]
+
+
+def part_of(vae: Any, direction: str) -> Any:
+    """The part that a direction runs."""
+    return dict(_parts(vae))[direction]
 
 
 def _parts(vae: Any) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from . import parts
-from .described import followed
+from .compiled import followed
 
 COUNTS = ("num_images_per_prompt", "num_videos_per_prompt")
 """Arguments of pipelines that decode all pictures of a call at once."""
