@@ -15,7 +15,7 @@ def own_dtype(vae: Any, model: _core.Model, direction: str, kind: str) -> Any:
     """The dtype that the VAE's own code returns on devices of this kind, under the autocast that is active.
 
     Most classes end with a convolution, so their result has autocast's dtype. Others end with a sum, and autocast promotes sums:
-    AutoencoderDC's encode is fp32 if its last norm is. So the code of the class runs, on tensors without values. Where that code
+    an encode whose last sum has a norm in fp32 returns fp32. So the code of the class runs, on tensors without values. Where that code
     fails, the dtype is autocast's."""
     import torch
     from torch._subclasses import FakeTensorMode
