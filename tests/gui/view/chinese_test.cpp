@@ -78,8 +78,8 @@ const QList<QRegularExpression>& names() {
     QList<QRegularExpression> list{
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
-        QRegularExpression(
-            "\\b(The peak on|Live then:|No request failed\\.|Headroom decodes) .*"),  // as well
+        QRegularExpression("\\b(The peak on|Live then:|No request failed\\.|Headroom decodes|\\w+\\.decode "
+                           "is in) .*"),  // as well
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
                            "\\w+|allocator|Headroom \\S+ for|GPU records: .*"),
         QRegularExpression("<[^>]*>"),                                              // tags
