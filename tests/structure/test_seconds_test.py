@@ -20,12 +20,14 @@ TEST = re.compile(r"^\d+/(\d+) Testing: (.+?)\n.*?^Test time = +([\d.]+) sec", r
 
 
 def seconds_in(log: str) -> dict[str, float]:
-    """Seconds by test. Raises ValueError if the log is not of a whole run."""
+    """Seconds by test. A test that runs with programs of two builds has the sum. Raises ValueError if the log is not of a whole run."""
     found = TEST.findall(log)
-    seconds = {name: float(taken) for _, name, taken in found}
     total = max((int(count) for count, _, _ in found), default=0)
-    if not found or len(seconds) < total:
-        raise ValueError(f"the log has {len(seconds)} of {total} tests; expected a whole run. Run `make test` first")
+    if not found or len(found) < total:
+        raise ValueError(f"the log has {len(found)} of {total} tests; expected a whole run. Run `make test` first")
+    seconds: dict[str, float] = {}
+    for _, name, taken in found:
+        seconds[name] = seconds.get(name, 0) + float(taken)
     return seconds
 
 
@@ -54,8 +56,9 @@ def page(seconds: dict[str, float], processors: int) -> str:
 
 
 class TestSeconds(unittest.TestCase):
-    LOG = ("1/3 Testing: a: slow\n1/3 Test: a: slow\nCommand: x\nOutput:\nTest time\n<end of output>\nTest time =   2.25 sec\n---\n"
-           "2/3 Testing: b\nTest time =   0.50 sec\nTest Passed.\n3/3 Testing: a: x|y: z\nTest time =   1.00 sec\n")
+    LOG = ("1/4 Testing: a: slow\n1/4 Test: a: slow\nCommand: x\nOutput:\nTest time\n<end of output>\nTest time =   2.25 sec\n---\n"
+           "2/4 Testing: b\nTest time =   0.25 sec\nTest Passed.\n3/4 Testing: a: x|y: z\nTest time =   1.00 sec\n"
+           "4/4 Testing: b\nTest time =   0.25 sec\n")
 
     def test_page(self):
         seconds = seconds_in(self.LOG)
@@ -66,7 +69,7 @@ class TestSeconds(unittest.TestCase):
         self.assertTrue(text.endswith("| --- | --- |\n| 2.2 | a: slow |\n| 1.0 | a: x\\|y: z |\n"))
 
     def test_refuses_part_of_a_run(self):
-        for log in ("", self.LOG[:self.LOG.index("3/3")]):
+        for log in ("", self.LOG[:self.LOG.index("4/4")]):
             with self.assertRaises(ValueError):
                 seconds_in(log)
 
