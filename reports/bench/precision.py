@@ -21,7 +21,6 @@ import measure
 
 AIR = measure.ROOT / "build" / "tests" / "air_card"
 
-
 MODELS: list[tuple[str, tuple[int, ...], dict]] = [
     ("kl", (4, 8, 6), {"force_upcast": False}), ("asymmetric", (4, 8, 6), {}), ("flux2", (4, 5, 4), {}),
     ("autoencoder_tiny", (4, 12, 10), {"num_decoder_blocks": (3, 3, 1)}), ("hunyuan_image", (4, 5, 4), {}), ("dc", (4, 8, 6), {}),

@@ -6,7 +6,6 @@ import copy
 import functools
 import inspect
 import itertools
-import warnings
 import weakref
 from dataclasses import dataclass, replace
 from typing import Any, Callable

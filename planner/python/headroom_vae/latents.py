@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 from . import _core
-from .errors import InputError
 
 
 def request_of(model: _core.Model, given: list[int]) -> tuple[tuple[int, int, int, int], list[int]]:

@@ -17,14 +17,12 @@ import textwrap
 import threading
 import unittest
 import weakref
-from unittest import mock
 
 import accelerate
 import diffusers
 import headroom_vae
 import tiny
 import torch
-from headroom_vae import verification
 from tiny import latent
 
 MIB = 1 << 20
