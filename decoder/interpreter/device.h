@@ -65,7 +65,7 @@ class DeviceStatistics {
   virtual ~DeviceStatistics() = default;
   virtual void begin(TensorId id, int64_t items) = 0;
   /// Statistics as plain numbers, tensor by tensor: count, mean and squared differences of each group of each
-  /// set, or the sums. statistics_values() of decoder/schedule/ranked_plan.h gives their number.
+  /// set, or the sums. statistics_values() of decoder/schedule/transfers.h gives their number.
   virtual std::vector<double> values(const std::vector<TensorId>& ids) = 0;
   /// Replaces them by the values merged over all ranks.
   virtual void set_values(const std::vector<TensorId>& ids, const std::vector<double>& values) = 0;

@@ -6,7 +6,7 @@
 
 #include "decoder/interpreter/pixels.h"
 #include "decoder/interpreter/rank_statistics.h"
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/transfers.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 #include "decoder/schedule/row_readers.h"
 
 namespace headroom {

@@ -1,5 +1,8 @@
 #include "decoder/plan/plan.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "decoder/base/errors.h"
 
 namespace headroom {
@@ -66,6 +69,26 @@ const char* name_of(WeightResidency residency) {
       return "per_pass";
   }
   return "?";
+}
+
+int64_t Plans::peak_bytes() const {
+  int64_t peak = 0;
+  for (const Plan& own : plans) peak = std::max(peak, own.predicted_peak_bytes);
+  return peak;
+}
+
+int64_t Plans::sent_bytes() const {
+  int64_t total = 0;
+  for (const SentBytes& of_rank : sent) total += of_rank.total();
+  return total;
+}
+
+Plans alone(Plan plan) {
+  Plans plans;
+  plans.request = plan.request;
+  plans.predicted_seconds = plan.predicted_seconds;
+  plans.plans.push_back(std::move(plan));
+  return plans;
 }
 
 }  // namespace headroom

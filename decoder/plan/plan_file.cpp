@@ -4,13 +4,13 @@
 
 #include "decoder/base/os/whole_file.h"
 #include "decoder/plan/of_own_model.h"
-#include "decoder/plan/ranked_plan_file.h"
 
 namespace headroom {
 namespace {
 
-/// JSON containers deeper than this are written on one line: a step, a list of intervals, a block range.
-constexpr int kDeepestExpanded = 3;
+/// JSON containers deeper than this are written on one line: a step, a list of intervals, a block range, a
+/// transfer.
+constexpr int kDeepestExpanded = 3, kDeepestExpandedRanks = 6, kDeepestExpandedTransfers = 0;
 
 }  // namespace
 
@@ -27,9 +27,8 @@ bool PlanFile::has_ranks() const {
   return headroom::has_ranks(JsonFields(*json_, origin_));
 }
 
-RankedPlan PlanFile::ranked_plan(const Graph& graph) const {
-  return of_own_model(request_.model,
-                      [&] { return ranked_plan_from_json(JsonFields(*json_, origin_), graph); });
+Plans PlanFile::plans(const Graph& graph) const {
+  return of_own_model(request_.model, [&] { return plans_from_json(JsonFields(*json_, origin_), graph); });
 }
 
 Plan read_plan(const std::filesystem::path& file, const Graph& graph) {
@@ -42,6 +41,18 @@ std::string plan_text(const Plan& plan, const Graph& graph) {
 
 void write_plan(const std::filesystem::path& file, const Plan& plan, const Graph& graph) {
   write_file_whole(file, plan_text(plan, graph));
+}
+
+void write_plans(const std::filesystem::path& file, const Plans& plans, const Graph& graph) {
+  if (!plans.for_ranks()) return write_plan(file, plans.plans.front(), graph);
+  nlohmann::json document = to_json(plans, graph);
+  const nlohmann::json transfers = std::move(document["transfers"]);
+  document.erase("transfers");
+  std::string text = json_text(document, kDeepestExpandedRanks);
+  text.erase(text.rfind("\n}"));
+  text += ",\n \"transfers\": " + json_text(transfers, kDeepestExpandedTransfers) + "\n}\n";
+  check_json(text, file.string() + ": too large a plan, take fewer ranks");
+  write_file_whole(file, text);
 }
 
 }  // namespace headroom

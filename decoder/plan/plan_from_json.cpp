@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -5,7 +6,6 @@
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/plan/ranked_plan_file.h"
 
 namespace headroom {
 namespace {
@@ -139,7 +139,7 @@ class PlanReader {
 }  // namespace
 
 Request read_request(const JsonFields& file) {
-  check_schema(file, "headroom.plan", has_ranks(file) ? kRankedPlanVersion : kPlanVersion);
+  check_schema(file, "headroom.plan", has_ranks(file) ? kGroupVersion : kPlanVersion);
   return request_from_json(file["request"]);
 }
 
@@ -217,6 +217,59 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   const size_t pass_count = passes.size(kMostPasses);
   for (size_t i = 0; i < pass_count; ++i) plan.passes.push_back(reader.read_pass(passes[i]));
   return plan;
+}
+
+namespace {
+
+/// Reads the plans of all ranks and the bytes that they send.
+void read_ranks(const JsonFields& fields, const Graph& graph, Plans& group) {
+  const size_t ranks = fields.size(kMostRanks);
+  if (ranks == 0) fields.fail("expected at least one rank, found none");
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const JsonFields entry = fields[rank];
+    const Interval rows = read_interval(entry["latent_rows"], kMostPixels);
+    const JsonFields sent = entry["sent"];
+    group.sent.push_back({sent["rows_bytes"].integer(0, kMostBytes),
+                          sent["statistics_bytes"].integer(0, kMostBytes),
+                          sent["output_bytes"].integer(0, kMostBytes)});
+    Plan own = plan_from_json(entry["plan"], graph);
+    own.share = {static_cast<int32_t>(rank), static_cast<int32_t>(ranks), rows};
+    group.plans.push_back(std::move(own));
+  }
+}
+
+std::vector<RowTransfer> read_transfers(const JsonFields& fields, const Graph& graph,
+                                        const std::vector<Plan>& plans) {
+  const GraphNames names(graph);
+  std::vector<RowTransfer> transfers;
+  const size_t count = fields.size(kMostTransfers);
+  const auto last_rank = static_cast<int64_t>(plans.size()) - 1;
+  int64_t last_pass = 0;
+  for (const Plan& own : plans) last_pass = std::max(last_pass, static_cast<int64_t>(own.passes.size()) - 1);
+  for (size_t i = 0; i < count; ++i) {
+    const JsonFields entry = fields[i];
+    transfers.push_back({small_integer(entry["pass"], 0, last_pass), names.tensor(entry["tensor"]),
+                         small_integer(entry["from"], 0, last_rank), small_integer(entry["to"], 0, last_rank),
+                         read_interval(entry["rows"], kMostPixels)});
+  }
+  return transfers;
+}
+
+}  // namespace
+
+bool has_ranks(const JsonFields& file) {
+  return file.has("ranks");
+}
+
+Plans plans_from_json(const JsonFields& file, const Graph& graph) {
+  if (!has_ranks(file)) return alone(plan_from_json(file, graph));
+  Plans group;
+  group.request = read_request(file);
+  group.link = {file["link"]["bytes_per_second"].amount(), file["link"]["seconds"].amount()};
+  group.predicted_seconds = file["predicted"]["seconds"].amount();
+  read_ranks(file["ranks"], graph, group);
+  group.transfers = read_transfers(file["transfers"], graph, group.plans);
+  return group;
 }
 
 }  // namespace headroom

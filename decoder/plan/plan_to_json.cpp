@@ -134,4 +134,36 @@ json to_json(const Plan& plan, const Graph& graph) {
   return out;
 }
 
+json to_json(const Plans& group, const Graph& graph) {
+  if (!group.for_ranks()) return to_json(group.plans.front(), graph);
+  json ranks = json::array(), transfers = json::array();
+  for (size_t rank = 0; rank < group.plans.size(); ++rank) {
+    const Plan& plan = group.plans[rank];
+    const SentBytes& sent = group.sent.at(rank);
+    ranks.push_back({{"latent_rows", {plan.share.latent_rows.begin, plan.share.latent_rows.end}},
+                     {"sent",
+                      {{"rows_bytes", sent.rows_bytes},
+                       {"statistics_bytes", sent.statistics_bytes},
+                       {"output_bytes", sent.output_bytes}}},
+                     {"plan", to_json(plan, graph)}});
+  }
+  for (const RowTransfer& transfer : group.transfers) {
+    transfers.push_back({{"pass", transfer.pass},
+                         {"tensor", graph.tensors().at(index(transfer.tensor)).name},
+                         {"from", transfer.from},
+                         {"to", transfer.to},
+                         {"rows", {transfer.rows.begin, transfer.rows.end}}});
+  }
+  return {{"schema", "headroom.plan"},
+          {"version", kGroupVersion},
+          {"request", to_json(group.request)},
+          {"link", {{"bytes_per_second", group.link.bytes_per_second}, {"seconds", group.link.seconds}}},
+          {"predicted",
+           {{"seconds", group.predicted_seconds},
+            {"peak_bytes", group.peak_bytes()},
+            {"sent_bytes", group.sent_bytes()}}},
+          {"ranks", std::move(ranks)},
+          {"transfers", std::move(transfers)}};
+}
+
 }  // namespace headroom

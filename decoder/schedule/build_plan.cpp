@@ -8,8 +8,8 @@
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/peak.h"
-#include "decoder/schedule/rank_rows.h"
 #include "decoder/schedule/tiles.h"
+#include "decoder/schedule/transfers.h"
 
 namespace headroom {
 namespace {
@@ -202,6 +202,23 @@ Extent cut_tile(const Graph& graph, const Pass& pass) {
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory) {
   return Builder(model, request, configuration, memory).run(decisions);
+}
+
+Plans build_plans(const Model& model, const Request& request, const PlanConfiguration& configuration,
+                  const std::vector<PassDecision>& decisions, const MemoryModel& memory, int32_t ranks) {
+  Plans group;
+  group.request = request;
+  Plan whole;
+  whole.request = request;
+  const std::vector<Interval> shares = share_rows(sizes_of(model.graph, whole).latent.y, ranks);
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    PlanConfiguration own = configuration;
+    own.share = {rank, ranks, shares[static_cast<size_t>(rank)]};
+    group.plans.push_back(build_plan(model, request, own, decisions, memory));
+  }
+  group.transfers = row_transfers(model.graph, group.plans);
+  group.sent = sent_bytes_of(model.graph, group);
+  return group;
 }
 
 Plan untiled_plan(const Model& model, const Request& request, ConvolutionAlgorithm convolutions) {

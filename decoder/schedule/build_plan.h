@@ -57,6 +57,11 @@ struct PlanConfiguration {
 Plan build_plan(const Model& model, const Request& request, const PlanConfiguration& configuration,
                 const std::vector<PassDecision>& decisions, const MemoryModel& memory);
 
+/// Builds plans for `ranks` ranks from the same decisions, and their transfers. Rows are divided equally.
+/// Leaves seconds and the link at 0. Throws std::logic_error if decisions contradict one another.
+Plans build_plans(const Model& model, const Request& request, const PlanConfiguration& configuration,
+                  const std::vector<PassDecision>& decisions, const MemoryModel& memory, int32_t ranks);
+
 /// The plan that decodes every pass as one tile and keeps every tensor that a later pass reads: the untiled
 /// decode, for comparison and for profiling. It has no limit.
 Plan untiled_plan(const Model& model, const Request& request,

@@ -24,7 +24,7 @@ struct Piece {
 
 /// Calls f for all pieces in the order in which rank 0 collects them: frame by frame, top to bottom.
 template <typename F>
-void for_pieces(const Model& model, const RankedPlan& plan, const PictureShape& shape, const F& f) {
+void for_pieces(const Model& model, const Plans& plan, const PictureShape& shape, const F& f) {
   const int64_t row_bytes = shape.columns * shape.channels * static_cast<int64_t>(sizeof(float));
   const int64_t step = std::max<int64_t>(1, kPieceBytes / row_bytes);
   for (int64_t item = 0; item < shape.items; ++item) {
@@ -39,7 +39,7 @@ void for_pieces(const Model& model, const RankedPlan& plan, const PictureShape& 
 }
 
 /// Transfers the rows of all other ranks from their spools to rank 0's output.
-void collect(const Model& model, const RankedPlan& plan, PictureSink* output, const RegionSpool* spool,
+void collect(const Model& model, const Plans& plan, PictureSink* output, const RegionSpool* spool,
              Exchange& exchange) {
   const PictureShape shape = picture_shape(model.graph, plan.request);
   std::vector<float> pixels;
@@ -76,7 +76,7 @@ class OwnRows final : public PictureSink {
 };
 
 /// Measurements of all ranks. All ranks must call this, and all receive the result.
-std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int64_t sent_bytes,
+std::vector<RankStats> gathered(const Plans& plan, const RunStats& own, int64_t sent_bytes,
                                 Exchange& exchange) {
   const std::vector<std::vector<double>> all =
       exchange.gather({double(own.peak_bytes), double(own.pool_peak_bytes), own.seconds, double(sent_bytes)});
@@ -90,7 +90,7 @@ std::vector<RankStats> gathered(const RankedPlan& plan, const RunStats& own, int
     stats.peak_bytes = static_cast<int64_t>(of[0]);
     stats.pool_peak_bytes = static_cast<int64_t>(of[1]);
     stats.seconds = of[2];
-    stats.predicted_sent_bytes = plan.traffic[rank].total();
+    stats.predicted_sent_bytes = plan.sent[rank].total();
     stats.sent_bytes = static_cast<int64_t>(of[3]);
     ranks.push_back(stats);
   }
@@ -114,8 +114,8 @@ Interval output_rows(const Model& model, const Plan& plan) {
   return own_rows(sizes_of(graph, plan), graph.tensor(graph.output()).scale.y);
 }
 
-RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
-                const Array& latent, Exchange& exchange, const RankedHooks& hooks) {
+RunStats decode(const Model& model, const Plans& plan, const ParameterSource& weights, const Array& latent,
+                Exchange& exchange, const RankedHooks& hooks) {
   PictureSink* const output = hooks.output;
   const auto rank = static_cast<size_t>(exchange.rank());
   if ((rank == 0) != (output != nullptr)) throw std::logic_error("rank 0 has the output, and no other rank");

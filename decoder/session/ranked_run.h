@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "decoder/exchange/exchange.h"
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 #include "decoder/session/session.h"
 
 namespace headroom {
@@ -22,8 +22,8 @@ struct RankedHooks {
 /// finishes the output, so no rank holds the whole picture. Returns this rank's statistics, with those of all
 /// ranks in RunStats::ranks. Throws ExchangeError if another rank fails. After any error the caller must call
 /// exchange.abandon().
-RunStats decode(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
-                const Array& latent, Exchange& exchange, const RankedHooks& hooks);
+RunStats decode(const Model& model, const Plans& plan, const ParameterSource& weights, const Array& latent,
+                Exchange& exchange, const RankedHooks& hooks);
 
 /// The rows of the output that a rank makes.
 Interval output_rows(const Model& model, const Plan& plan);

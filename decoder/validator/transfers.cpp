@@ -2,7 +2,7 @@
 #include <map>
 #include <tuple>
 
-#include "decoder/validator/ranked_view.h"
+#include "decoder/validator/group.h"
 
 namespace headroom::validation {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 /// Follows rows from the rank that makes them to the ranks that read them.
 class TransferCheck {
  public:
-  explicit TransferCheck(RankedView& view) : view_(view) {}
+  explicit TransferCheck(GroupView& view) : view_(view) {}
 
   void run() {
     for (size_t i = 0; i < view_.plan.transfers.size() && !view_.findings.full(); ++i) {
@@ -170,7 +170,7 @@ class TransferCheck {
     const Interval all = own.picture(tensor, kRows);
     const size_t bands = own.tile_count(ref.pass, kRows);
     if (!own.spend(static_cast<int64_t>(bands))) {
-      view_.findings.add(Violation::malformed, RankedView::place(rank, "passes"),
+      view_.findings.add(Violation::malformed, GroupView::place(rank, "passes"),
                          "more tiles and steps than any real plan has");
       return;
     }
@@ -179,7 +179,7 @@ class TransferCheck {
       note_read({rank, tensor}, needed, own.step(ref).kind == OpKind::interpolate ? 1 : 0);
       const int64_t missing = first_missing({rank, tensor}, needed);
       if (missing >= needed.end) continue;
-      return view_.findings.add(Violation::missing_transfer, RankedView::place(rank, own.place(ref)),
+      return view_.findings.add(Violation::missing_transfer, GroupView::place(rank, own.place(ref)),
                                 "tile " + std::to_string(y) + " along y reads " + to_text(needed) + " of " +
                                     own.name(tensor) + ", and row " + std::to_string(missing) +
                                     " comes from no rank");
@@ -207,7 +207,7 @@ class TransferCheck {
     }
   }
 
-  RankedView& view_;
+  GroupView& view_;
   std::map<Where, std::vector<Arrival>> arrivals_;
   std::map<Where, Interval> read_;                ///< rows from the first one read to the last
   std::map<Where, std::vector<Interval>> there_;  ///< runs of rows in order, with gaps between them
@@ -215,7 +215,7 @@ class TransferCheck {
 
 }  // namespace
 
-void check_transfers(RankedView& view) {
+void check_transfers(GroupView& view) {
   TransferCheck(view).run();
 }
 

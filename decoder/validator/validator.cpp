@@ -3,8 +3,8 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/printable.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/validator/group.h"
 #include "decoder/validator/other_model.h"
-#include "decoder/validator/view.h"
 
 namespace headroom {
 
@@ -66,14 +66,31 @@ std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Exte
   return view.findings.take();
 }
 
-std::vector<Violation> validate(const Plan& plan, const Model& model) {
+namespace {
+
+/// Calls validate_at() with the extent of the request.
+template <typename Validate>
+std::vector<Violation> at_extent(const Request& request, const Model& model, const Validate& validate_at) {
+  Extent latent;
   try {
-    const Request& request = plan.request;
-    return validate(plan, model.graph,
-                    latent_extent(model, request.width_pixels, request.height_pixels, request.frames));
+    latent = latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
   } catch (const InputError& error) {
     return {{Violation::malformed, "request", error.what()}};
   }
+  return validate_at(latent);
+}
+
+}  // namespace
+
+std::vector<Violation> validate(const Plan& plan, const Model& model) {
+  return at_extent(plan.request, model,
+                   [&](const Extent& latent) { return validate(plan, model.graph, latent); });
+}
+
+std::vector<Violation> validate(const Plans& plans, const Model& model) {
+  if (!plans.for_ranks()) return validate(plans.plans.front(), model);
+  return at_extent(plans.request, model,
+                   [&](const Extent& latent) { return validation::check_group(plans, model.graph, latent); });
 }
 
 void require_none(const std::vector<Violation>& violations, const std::string& planned, const Model& model,
@@ -89,6 +106,10 @@ void require_none(const std::vector<Violation>& violations, const std::string& p
 
 void require_valid(const Plan& plan, const Model& model, const std::string& origin) {
   require_none(validate(plan, model), plan.request.model, model, origin);
+}
+
+void require_valid(const Plans& plans, const Model& model, const std::string& origin) {
+  require_none(validate(plans, model), plans.request.model, model, origin);
 }
 
 }  // namespace headroom

@@ -49,13 +49,23 @@ std::vector<Violation> validate(const Plan& plan, const Graph& graph, const Exte
 /// Validates for the extent of the plan's own request.
 std::vector<Violation> validate(const Plan& plan, const Model& model);
 
+/// Validates all plans. Those of a group of ranks are also compared with each other:
+/// - Every row has exactly one owner.
+/// - All plans run the same passes.
+/// - Every row that a rank reads from another arrives once, from its owner, after its pass.
+/// - No rank waits in a cycle.
+/// - The bytes that each rank sends are predicted correctly.
+/// Places refer to the plan's file, such as `ranks[1].plan.kept[3] (decoder.conv_in)` and `transfers[7]`.
+std::vector<Violation> validate(const Plans& plans, const Model& model);
+
 /// Throws InputError with the first violation, if any. `origin` is the plan's file, for the message.
 /// `planned` is the plan's name of its model. If it names a model other than `model`, throws ModelOfPlan with
 /// both names.
 void require_none(const std::vector<Violation>& violations, const std::string& planned, const Model& model,
                   const std::string& origin);
 
-/// Validates the plan and throws like require_none(). `origin` is the plan's file, for the message.
+/// Validate and throw like require_none(). `origin` is the plan's file, for the message.
 void require_valid(const Plan& plan, const Model& model, const std::string& origin);
+void require_valid(const Plans& plans, const Model& model, const std::string& origin);
 
 }  // namespace headroom

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom::planner {
 

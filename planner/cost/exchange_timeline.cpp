@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "decoder/schedule/lowering.h"
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/transfers.h"
 #include "planner/cost/exchange_costs.h"
 
 namespace headroom::planner {
@@ -22,7 +22,7 @@ struct RowMessage {
 /// One micro-batch, in seconds since its first pass began.
 class ExchangeTimeline {
  public:
-  ExchangeTimeline(const Graph& graph, const RankedPlan& plan)
+  ExchangeTimeline(const Graph& graph, const Plans& plan)
       : graph_(graph),
         plan_(plan),
         micro_batches_(double(plan.request.batch) / double(plan.plans[0].micro_batch)),
@@ -38,8 +38,7 @@ class ExchangeTimeline {
       for (RowMessage& message : messages_[pass]) send(message);
     }
     double output_bytes = 0;
-    for (const RankTraffic& traffic : plan_.traffic)
-      output_bytes += double(traffic.output_bytes) / micro_batches_;
+    for (const SentBytes& traffic : plan_.sent) output_bytes += double(traffic.output_bytes) / micro_batches_;
     return *std::max_element(now_.begin(), now_.end()) + message_seconds(output_bytes, plan_.link);
   }
   double micro_batches() const { return micro_batches_; }
@@ -104,7 +103,7 @@ class ExchangeTimeline {
   }
 
   const Graph& graph_;
-  const RankedPlan& plan_;
+  const Plans& plan_;
   const double micro_batches_;
   std::vector<std::vector<RowMessage>> messages_;  ///< by the pass that writes the rows
   /// By receiving rank: messages that were sent but not read yet.
@@ -115,7 +114,7 @@ class ExchangeTimeline {
 
 }  // namespace
 
-double exchanged_seconds(const Graph& graph, const RankedPlan& plan) {
+double exchanged_seconds(const Graph& graph, const Plans& plan) {
   ExchangeTimeline timeline(graph, plan);
   return timeline.run() * timeline.micro_batches();
 }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom::planner {
 
@@ -17,6 +17,6 @@ namespace headroom::planner {
 /// passes are done, rows of the output go to rank 0, one rank after another.
 ///
 /// Returns seconds from the first pass until rank 0 has the whole output of all micro-batches.
-double exchanged_seconds(const Graph& graph, const RankedPlan& plan);
+double exchanged_seconds(const Graph& graph, const Plans& plan);
 
 }  // namespace headroom::planner

@@ -11,7 +11,6 @@
 #include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/plan/ranked_plan_file.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
@@ -140,7 +139,7 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
   if (options.plan_file.empty()) return asked_ranks(options, model, latent, count);
   const PlanFile parsed(options.plan_file);
   ChosenRanks chosen{for_frames(model, parsed.request().frames), {}};
-  chosen.plan = parsed.ranked_plan(chosen.model.graph);
+  chosen.plan = parsed.plans(chosen.model.graph);
   check_device(options.device, options.plan_file, chosen.plan.request.device);
   return chosen;
 }

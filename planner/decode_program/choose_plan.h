@@ -6,7 +6,6 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
-#include "decoder/plan/ranked_plan.h"
 #include "planner/decode_program/decode_job.h"
 #include "planner/decode_program/options.h"
 
@@ -26,7 +25,7 @@ int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu);
 /// A plan for several ranks, and its model.
 struct ChosenRanks {
   Model model;
-  RankedPlan plan;
+  Plans plan;
 };
 /// Number of ranks, and this rank's GPU. Null: ranks decode on the CPU.
 struct RankCount {

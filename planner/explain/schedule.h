@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/model.h"
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom::planner {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/transfers.h"
 
 namespace headroom::planner {
 namespace {

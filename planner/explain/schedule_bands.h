@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 #include "decoder/schedule/peak.h"
 
 namespace headroom::planner {

@@ -150,8 +150,7 @@ int explain_command(const std::vector<std::string>& args, std::ostream& out, std
     print_queue(asked, out);
     return kDone;
   }
-  const LoadedPlan loaded =
-      asked.rank ? load_rank(asked.file, asked.model, *asked.rank) : load_plan(asked.file, asked.model);
+  const LoadedPlan loaded = load_plan(asked.file, asked.model, asked.rank);
   require_valid(loaded.plan, loaded.model, asked.file);
   if (asked.schedule) {
     out << schedule(loaded.plan, loaded.model, {.pass = asked.pass, .transfers = loaded.transfers});

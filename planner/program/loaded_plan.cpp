@@ -13,36 +13,31 @@ namespace headroom::planner {
 
 namespace {
 
-Model model_of(const Request& request, const std::string& file, const std::string& argument) {
+Model model_of(const PlanFile& parsed, const std::string& file, const std::string& argument) {
+  const Request& request = parsed.request();
   return model_for(open_model(argument.empty() ? find_model(request.model, file) : argument), request);
 }
 
 }  // namespace
 
-LoadedPlan load_plan(const std::string& file, const std::string& model_argument) {
+LoadedPlans load_plans(const std::string& file, const std::string& model_argument) {
   const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), file, model_argument);
-  Plan plan = parsed.plan(model.graph);
-  return {std::move(model), std::move(plan)};
+  Model model = model_of(parsed, file, model_argument);
+  Plans plans = parsed.plans(model.graph);
+  return {std::move(model), std::move(plans)};
 }
 
-LoadedRanks load_ranks(const std::string& file, const std::string& model_argument) {
+LoadedPlan load_plan(const std::string& file, const std::string& model_argument, std::optional<size_t> rank) {
   const PlanFile parsed(file);
-  Model model = model_of(parsed.request(), file, model_argument);
-  RankedPlan plan = parsed.ranked_plan(model.graph);
-  return {std::move(model), std::move(plan)};
-}
-
-LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank) {
-  const PlanFile parsed(file);
-  if (!parsed.has_ranks()) throw InputError("--rank: " + file + " is a plan of one decode");
-  Model model = model_of(parsed.request(), file, model_argument);
-  RankedPlan plan = parsed.ranked_plan(model.graph);
-  if (rank >= plan.plans.size()) {
-    throw InputError("--rank: " + file + " is for " + std::to_string(plan.plans.size()) + " ranks, found " +
-                     std::to_string(rank));
+  if (rank && !parsed.has_ranks()) throw InputError("--rank: " + file + " is a plan of one decode");
+  Model model = model_of(parsed, file, model_argument);
+  Plans plans = rank ? parsed.plans(model.graph) : alone(parsed.plan(model.graph));
+  const size_t ranks = plans.plans.size();
+  if (rank.value_or(0) >= ranks) {
+    throw InputError("--rank: " + file + " is for " + std::to_string(ranks) + " ranks, found " +
+                     std::to_string(*rank));
   }
-  return {std::move(model), std::move(plan.plans[rank]), std::move(plan.transfers)};
+  return {std::move(model), std::move(plans.plans[rank.value_or(0)]), std::move(plans.transfers)};
 }
 
 bool is_queue(const std::string& file) {

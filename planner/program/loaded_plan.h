@@ -1,34 +1,36 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
-#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/requests.h"
 
 namespace headroom::planner {
 
-/// A plan from a file, with its model: the one that the file names, or --model instead.
+/// Plans from a file, with their model: the one that the file names, or --model instead.
+struct LoadedPlans {
+  Model model;
+  Plans plans;
+};
+
+/// If `model_argument` is empty, find_model() finds the model that the file names. Throws InputError with the
+/// file and the key.
+LoadedPlans load_plans(const std::string& file, const std::string& model_argument);
+
+/// One plan of a file.
 struct LoadedPlan {
   Model model;
   Plan plan;
-  std::vector<RowTransfer> transfers{};  ///< between all ranks; empty for a plan of one decode
+  std::vector<RowTransfer> transfers{};  ///< between all ranks
 };
 
-/// If `model_argument` is empty, find_model() finds the model that the plan names. Throws InputError with the
-/// file and the key.
-LoadedPlan load_plan(const std::string& file, const std::string& model_argument);
-
-/// A plan for ranks and its model, loaded like load_plan().
-struct LoadedRanks {
-  Model model;
-  RankedPlan plan;
-};
-LoadedRanks load_ranks(const std::string& file, const std::string& model_argument);
-
-/// The plan of a single rank. Also throws InputError if the rank does not exist.
-LoadedPlan load_rank(const std::string& file, const std::string& model_argument, size_t rank);
+/// The plan of --rank. If `rank` is unset, the file must have a single plan. Throws InputError like
+/// load_plans(), and if the rank does not exist.
+LoadedPlan load_plan(const std::string& file, const std::string& model_argument,
+                     std::optional<size_t> rank = std::nullopt);
 
 /// True if the file is a queue of requests (headroom.requests). Throws InputError if it is not JSON.
 bool is_queue(const std::string& file);

@@ -7,7 +7,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/plan/ranked_plan_file.h"
+#include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
 #include "planner/search/ranked_plan.h"
 #include "profiler/profile/profile_file.h"
@@ -32,7 +32,7 @@ std::string refusal(const Request& request, const std::vector<int64_t>& limits, 
          format_bytes(smallest) + " (" + std::to_string(smallest) + " bytes)";
 }
 
-std::string rank_table(const RankedPlan& plan) {
+std::string rank_table(const Plans& plan) {
   std::string text = "rank  latent rows       peak      limit       sent\n";
   for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
     const Plan& own = plan.plans[rank];
@@ -42,13 +42,13 @@ std::string rank_table(const RankedPlan& plan) {
     char line[160];
     std::snprintf(line, sizeof line, "%4zu  %-12s %10s %10s %10s\n", rank, range.c_str(),
                   format_bytes(own.predicted_peak_bytes).c_str(), format_bytes(own.limit_bytes).c_str(),
-                  format_bytes(plan.traffic[rank].total()).c_str());
+                  format_bytes(plan.sent[rank].total()).c_str());
     text += line;
   }
   return text;
 }
 
-std::string summary(const std::string& file, const RankedPlan& plan) {
+std::string summary(const std::string& file, const Plans& plan) {
   const Plan& first = plan.plans.front();
   return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
          format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
@@ -59,8 +59,8 @@ std::string summary(const std::string& file, const RankedPlan& plan) {
 
 }  // namespace
 
-RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& options,
-                      const std::string& limit, const PlanOptions& plan_options) {
+Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& options,
+                 const std::string& limit, const PlanOptions& plan_options) {
   const Request request = asked.request(model);
   const std::vector<int32_t> counts = options.counts();
   if (counts.size() != 1) throw InputError("--ranks: expected one number; frontier takes several");
@@ -68,7 +68,7 @@ RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const Ran
   const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
   const CostModel costs = asked.costs(model, request);
   const Problem problem{model, request, plan_options, costs};
-  std::optional<RankedPlan> plan = make_ranked_plan(problem, ranks, limits);
+  std::optional<Plans> plan = make_ranked_plan(problem, ranks, limits);
   if (!plan) {
     const int64_t smallest = smallest_rank_limit(problem, ranks);
     throw RanksDoNotFit(refusal(request, limits, smallest), limits, smallest);
@@ -88,7 +88,7 @@ RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const Ran
 void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
                  const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
   const Model model = asked.resolved_model();
-  RankedPlan plan;
+  Plans plan;
   try {
     plan = plan_ranks(asked, model, options, limit, plan_options);
   } catch (const RanksDoNotFit& refused) {
@@ -101,7 +101,7 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
     }
     throw;
   }
-  write_ranked_plan(output.file, plan, model.graph);
+  write_plans(output.file, plan, model.graph);
   if (output.json) {
     out << to_json(plan, model.graph).dump(2) << "\n";
   } else {
@@ -120,7 +120,7 @@ void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool
   for (const int32_t count : options.counts()) {
     const Ranks ranks{count, link};
     const std::vector<int64_t> none(static_cast<size_t>(count), std::numeric_limits<int64_t>::max());
-    const RankedPlan fastest = make_ranked_plan(problem, ranks, none).value();
+    const Plans fastest = make_ranked_plan(problem, ranks, none).value();
     const int64_t smallest = smallest_rank_limit(problem, ranks);
     char line[160];
     std::snprintf(line, sizeof line, "%5d  %10s  %13s  %10s  %23s\n", count,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 #include "planner/program/rank_options.h"
 #include "planner/program/request_options.h"
 
@@ -27,8 +27,8 @@ class RanksDoNotFit : public DoesNotFit {
 
 /// Plans for ranks. `model` must be the model of `asked`. Throws RanksDoNotFit with the smallest limit that
 /// works for each rank, and InputError like make_ranked_plan().
-RankedPlan plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& ranks,
-                      const std::string& limit, const PlanOptions& options);
+Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& ranks,
+                 const std::string& limit, const PlanOptions& options);
 
 /// Plans for ranks, and writes the plan.
 void solve_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,

@@ -4,8 +4,6 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/plan/plan_file.h"
-#include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
 #include "planner/program/loaded_plan.h"
 
@@ -34,12 +32,8 @@ Checked check_file(const std::string& file, const std::string& model_argument) {
     const LoadedQueue loaded = load_queue(file, model_argument);
     return {violations_of_queue(loaded), loaded.queue.model, loaded.model};
   }
-  const PlanFile parsed(file);
-  const auto checked = [](const auto& loaded) {
-    return Checked{validate(loaded.plan, loaded.model), loaded.plan.request.model, loaded.model};
-  };
-  if (parsed.has_ranks()) return checked(load_ranks(file, model_argument));
-  return checked(load_plan(file, model_argument));
+  const LoadedPlans loaded = load_plans(file, model_argument);
+  return {validate(loaded.plans, loaded.model), loaded.plans.request.model, loaded.model};
 }
 
 }  // namespace

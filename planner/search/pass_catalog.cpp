@@ -2,8 +2,7 @@
 
 #include "decoder/operations/attention.h"
 #include "decoder/schedule/blocks.h"
-#include "decoder/schedule/rank_rows.h"
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/transfers.h"
 #include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 #include <stdexcept>
 
 #include "decoder/base/errors.h"
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/weights_bytes.h"
-#include "decoder/validator/ranked_validator.h"
+#include "decoder/validator/validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
@@ -56,13 +56,12 @@ void finish_rank(Plan& plan, const Problem& problem, const ConfigurationSearch::
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
 }
 
-RankedPlan ranked_plan_of(const Problem& problem, const ConfigurationSearch::Best& best,
-                          const std::vector<int64_t>& limits) {
+Plans ranked_plan_of(const Problem& problem, const ConfigurationSearch::Best& best,
+                     const std::vector<int64_t>& limits) {
   const Configuration& configuration = best.configuration;
-  RankedPlan plan =
-      build_ranked_plan(problem.model, problem.request,
-                        {.micro_batch = configuration.micro_batch, .weights = configuration.weights},
-                        best.solution.decisions, problem.costs.memory(), problem.ranks.count);
+  Plans plan = build_plans(problem.model, problem.request,
+                           {.micro_batch = configuration.micro_batch, .weights = configuration.weights},
+                           best.solution.decisions, problem.costs.memory(), problem.ranks.count);
   plan.link = problem.ranks.link;
   for (size_t rank = 0; rank < plan.plans.size(); ++rank)
     finish_rank(plan.plans[rank], problem, best, limits[rank]);
@@ -74,29 +73,29 @@ RankedPlan ranked_plan_of(const Problem& problem, const ConfigurationSearch::Bes
 }
 
 /// Largest number of bytes by which a rank exceeds its limit. 0 if all fit.
-int64_t excess_of(const RankedPlan& plan, const std::vector<int64_t>& limits) {
+int64_t excess_of(const Plans& plan, const std::vector<int64_t>& limits) {
   int64_t excess = 0;
   for (size_t rank = 0; rank < limits.size(); ++rank)
     excess = std::max(excess, plan.plans[rank].limit_bytes - limits[rank]);
   return excess;
 }
 
-RankedPlan smallest_of(const Problem& problem, const Spaces& spaces, const std::vector<int64_t>& limits) {
+Plans smallest_of(const Problem& problem, const Spaces& spaces, const std::vector<int64_t>& limits) {
   const int64_t limit = smallest_over(spaces).smallest.bytes;
   return ranked_plan_of(problem, fastest_over(spaces, problem.request, limit).best.value(), limits);
 }
 
-RankedPlan of_one_rank(const Problem& problem, Plan plan) {
+Plans of_one_rank(const Problem& problem, Plan plan) {
   plan.share.latent_rows = {0, sizes_of(problem.model.graph, plan).latent.y};
-  RankedPlan ranked{problem.request, problem.ranks.link, {}, {}, {{}}, plan.predicted_seconds};
+  Plans ranked{problem.request, problem.ranks.link, {}, {}, {{}}, plan.predicted_seconds};
   ranked.plans.push_back(std::move(plan));
   return ranked;
 }
 
 }  // namespace
 
-std::optional<RankedPlan> make_ranked_plan(const Problem& asked, const Ranks& ranks,
-                                           const std::vector<int64_t>& limits) {
+std::optional<Plans> make_ranked_plan(const Problem& asked, const Ranks& ranks,
+                                      const std::vector<int64_t>& limits) {
   Problem problem = asked;
   problem.ranks = ranks;
   problem.options.limit_bytes = *std::min_element(limits.begin(), limits.end());
@@ -112,17 +111,17 @@ std::optional<RankedPlan> make_ranked_plan(const Problem& asked, const Ranks& ra
     const ConfigurationSearch found = fastest_over(spaces, problem.request, limit, {.deadline = deadline});
     if (!found.best && !found.in_time && search == 0) throw NoPlanInTime(problem, found.bound_seconds);
     if (!found.best) break;
-    RankedPlan plan = ranked_plan_of(problem, *found.best, limits);
+    Plans plan = ranked_plan_of(problem, *found.best, limits);
     const int64_t excess = excess_of(plan, limits);
     if (excess == 0) return plan;
     limit = std::min(limit, found.best->solution.peak_bytes) - excess;
   }
-  RankedPlan plan = smallest_of(problem, spaces, limits);
+  Plans plan = smallest_of(problem, spaces, limits);
   if (excess_of(plan, limits) > 0) return {};
   return plan;
 }
 
-RankedPlan smallest_ranked_plan(const Problem& asked, const Ranks& ranks) {
+Plans smallest_ranked_plan(const Problem& asked, const Ranks& ranks) {
   Problem problem = asked;
   problem.ranks = ranks;
   const Spaces spaces = spaces_of(problem);

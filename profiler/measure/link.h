@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decoder/exchange/exchange.h"
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom::profiler {
 

@@ -14,7 +14,6 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"
-#include "decoder/validator/ranked_validator.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
@@ -141,7 +140,7 @@ DocumentPtr rank_document(const std::filesystem::path& file, size_t rank,
 RankedPlanDocument ranked_plan_document(const PlanFile& parsed, const std::filesystem::path& file,
                                         const Model& model, const std::string& model_argument) {
   RankedPlanDocument document;
-  document.shared = parsed.ranked_plan(model.graph);
+  document.shared = parsed.plans(model.graph);
   require_valid(document.shared, model, file.string());
   for (Plan& plan : document.shared.plans) {
     const size_t rank = document.ranks.size();

@@ -10,7 +10,6 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
-#include "decoder/plan/ranked_plan.h"
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace_file.h"
 #include "planner/search/frontier.h"
@@ -33,7 +32,7 @@ using DocumentPtr = std::shared_ptr<const Document>;
 
 /// A plan of several ranks. It has passed the validator.
 struct RankedPlanDocument {
-  RankedPlan shared;               ///< the common part, without the ranks' plans
+  Plans shared;                    ///< the common part, without the ranks' plans
   std::vector<DocumentPtr> ranks;  ///< the PlanDocument of each rank, by number
 };
 

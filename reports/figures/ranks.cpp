@@ -111,7 +111,7 @@ std::vector<Cell> cells_of(const RankedRun& run, size_t rank) {
     const Plan& of = plan_of(*plan, rank);
     if (is_limit(of.limit_bytes)) limit = of_bytes(of.limit_bytes);
     predicted = of_bytes(of.predicted_peak_bytes);
-    planned_sent = of_bytes(plan->shared.traffic[rank].total());
+    planned_sent = of_bytes(plan->shared.sent[rank].total());
     planned_seconds = of.predicted_seconds;
   }
   const double *a = std::get_if<double>(&measured), *b = std::get_if<double>(&predicted);

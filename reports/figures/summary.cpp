@@ -81,7 +81,7 @@ std::string text_of(const FrontierDocument& frontier) {
 }
 
 std::string text_of(const RankedPlanDocument& document) {
-  const RankedPlan& shared = document.shared;
+  const Plans& shared = document.shared;
   int64_t peak = 0;
   for (const DocumentPtr& rank : document.ranks)
     peak = std::max(peak, rank->as<PlanDocument>()->plan.predicted_peak_bytes);

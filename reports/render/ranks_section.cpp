@@ -15,7 +15,7 @@ std::string memory_text(double bytes) {
 }
 
 std::string shared_plan_sentence(const RankedPlanDocument& document) {
-  const RankedPlan& shared = document.shared;
+  const Plans& shared = document.shared;
   size_t neediest = 0;
   const auto peak = [&](size_t rank) {
     return document.ranks[rank]->as<PlanDocument>()->plan.predicted_peak_bytes;

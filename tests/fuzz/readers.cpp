@@ -79,7 +79,7 @@ void read_plans(std::string_view bytes) {
   const PlanFile file(as_file(bytes, "plan.json"));
   const Graph& graph = model().graph;
   if (file.has_ranks()) {
-    file.ranked_plan(graph);
+    file.plans(graph);
   } else {
     validate(file.plan(graph), model());
   }

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/plan/ranked_plan.h"
+#include "decoder/plan/plan.h"
 #include "tests/support/decoding.h"
 #include "tests/support/ranks_in_process.h"
 
@@ -45,7 +45,7 @@ struct DecodedByRanks {
 };
 
 /// Decodes into memory, with one thread per rank. `on` has one entry per rank, or is empty.
-inline DecodedByRanks try_by_ranks(const Model& model, const RankedPlan& plan, const ParameterSource& weights,
+inline DecodedByRanks try_by_ranks(const Model& model, const Plans& plan, const ParameterSource& weights,
                                    const Array& latent, uint64_t seed, const std::vector<OnRank>& on = {}) {
   start_libraries(1);
   MemorySink sink(picture_shape(model, plan.request));
@@ -88,8 +88,8 @@ inline DecodedByRanks try_by_ranks(const Model& model, const RankedPlan& plan, c
 }
 
 /// Like try_by_ranks(), but rethrows the error of the first rank that failed.
-inline DecodedByRanks decode_by_ranks(const Model& model, const RankedPlan& plan,
-                                      const ParameterSource& weights, const Array& latent, uint64_t seed,
+inline DecodedByRanks decode_by_ranks(const Model& model, const Plans& plan, const ParameterSource& weights,
+                                      const Array& latent, uint64_t seed,
                                       const std::vector<OnRank>& on = {}) {
   DecodedByRanks decoded = try_by_ranks(model, plan, weights, latent, seed, on);
   for (const std::exception_ptr& error : decoded.thrown) {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_dc.h"
@@ -16,7 +16,7 @@ namespace headroom::test {
 struct RankedDraw {
   Model model;
   std::string text;  ///< description for test messages
-  RankedPlan plan;
+  Plans plan;
 };
 
 /// A small model of a random family, or a graph that occurs in no family.
@@ -45,13 +45,13 @@ inline DrawnModel draw_small_model(Random& random) {
   }
 }
 
-inline RankedPlan draw_ranked_plan(const Model& model, const Request& request, int32_t ranks,
-                                   RandomStyle style, const MemoryModel& memory, Random& random,
-                                   int64_t micro_batch = 1, WeightResidency weights = {}) {
+inline Plans draw_ranked_plan(const Model& model, const Request& request, int32_t ranks, RandomStyle style,
+                              const MemoryModel& memory, Random& random, int64_t micro_batch = 1,
+                              WeightResidency weights = {}) {
   style.carries = 0;  // plans for several ranks do not carry rows
   const PlanConfiguration configuration{.micro_batch = micro_batch, .weights = weights};
   const RandomPlan drawn = random_plan(model, request, micro_batch, style, memory, random, {}, configuration);
-  RankedPlan plan = build_ranked_plan(model, request, configuration, drawn.decisions, memory, ranks);
+  Plans plan = build_plans(model, request, configuration, drawn.decisions, memory, ranks);
   for (Plan& own : plan.plans) own.limit_bytes = own.predicted_peak_bytes;
   return plan;
 }
@@ -76,8 +76,7 @@ inline RankedDraw draw_ranks(uint64_t seed) {
   memory.block_bytes = random.pick<int64_t>({1, 300, 2000, int64_t{4} << 20});
   memory.reserve_bytes = random.integer(0, 1000);
   const WeightResidency weights = random.chance(0.5) ? WeightResidency::resident : WeightResidency::per_pass;
-  RankedPlan plan =
-      draw_ranked_plan(drawn.model, request, ranks, style, memory, random, micro_batch, weights);
+  Plans plan = draw_ranked_plan(drawn.model, request, ranks, style, memory, random, micro_batch, weights);
   const std::string text = drawn.text + " latent " + std::to_string(latent.t) + "x" +
                            std::to_string(latent.y) + "x" + std::to_string(latent.x) + ", " +
                            std::to_string(ranks) + " ranks";

@@ -1,11 +1,10 @@
-#include "decoder/plan/ranked_plan_file.h"
+#include "decoder/plan/plan_file.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "decoder/plan/file_limits.h"
-#include "decoder/plan/plan_file.h"
 #include "tests/decoder/plan/refused_plan.h"
 #include "tests/decoder/plan/small_plan.h"
 
@@ -18,8 +17,8 @@ using testing::small_plan;
 
 /// Two ranks that share the rows of small_plan(), each with a row of the other's. As data, not as a sound
 /// plan.
-RankedPlan small_ranked_plan(const Graph& graph) {
-  RankedPlan ranked;
+Plans small_ranked_plan(const Graph& graph) {
+  Plans ranked;
   ranked.request = small_plan(graph).request;
   ranked.link = {1.25e9, 1e-4};
   ranked.predicted_seconds = 0.1 + 0.2;
@@ -34,12 +33,12 @@ RankedPlan small_ranked_plan(const Graph& graph) {
   }
   const TensorId start = graph.find_tensor("conv_in");
   ranked.transfers = {{0, start, 0, 1, {4, 5}}, {0, start, 1, 0, {5, 6}}};
-  ranked.traffic = {{100, 48, 0}, {100, 48, 777}};
+  ranked.sent = {{100, 48, 0}, {100, 48, 777}};
   return ranked;
 }
 
-RankedPlan read_ranked(const json& document, const Graph& graph) {
-  return ranked_plan_from_json(JsonFields(document, "plan.json"), graph);
+Plans read_ranked(const json& document, const Graph& graph) {
+  return plans_from_json(JsonFields(document, "plan.json"), graph);
 }
 
 void refuses_ranked(const json& document, const Graph& graph, const std::string& start) {
@@ -48,28 +47,35 @@ void refuses_ranked(const json& document, const Graph& graph, const std::string&
 
 TEST_CASE("ranked plan file: a plan comes back as it was", "[unit][plan_file]") {
   const Graph graph = small_graph();
-  const RankedPlan plan = small_ranked_plan(graph);
+  const Plans plan = small_ranked_plan(graph);
   CHECK(read_ranked(to_json(plan, graph), graph) == plan);
 
   const testing::PlanPath file;
-  write_ranked_plan(file.path, plan, graph);
+  write_plans(file.path, plan, graph);
   const PlanFile written(file.path);
   CHECK(written.has_ranks());
   CHECK(written.request() == plan.request);
-  CHECK(written.ranked_plan(graph) == plan);
+  CHECK(written.plans(graph) == plan);
 
-  RankedPlan quiet = plan;
+  Plans quiet = plan;
   quiet.transfers.clear();
-  write_ranked_plan(file.path, quiet, graph);
-  CHECK(PlanFile(file.path).ranked_plan(graph) == quiet);
+  write_plans(file.path, quiet, graph);
+  CHECK(PlanFile(file.path).plans(graph) == quiet);
 
   // One rank has nothing to share, and rows of all.
-  RankedPlan alone = plan;
-  alone.transfers.clear();
-  alone.plans = {small_plan(graph)};
-  alone.plans[0].share = {0, 1, {0, 8}};
-  alone.traffic = {{}};
-  CHECK(read_ranked(to_json(alone, graph), graph) == alone);
+  Plans one = plan;
+  one.transfers.clear();
+  one.plans = {small_plan(graph)};
+  one.plans[0].share = {0, 1, {0, 8}};
+  one.sent = {{}};
+  CHECK(read_ranked(to_json(one, graph), graph) == one);
+
+  // A list of one outside a group is the plan itself.
+  const Plan single = small_plan(graph);
+  CHECK(to_json(alone(single), graph) == to_json(single, graph));
+  CHECK(read_ranked(to_json(single, graph), graph) == alone(single));
+  write_plans(file.path, alone(single), graph);
+  CHECK(read_plan(file.path, graph) == single);
 }
 
 TEST_CASE("ranked plan file: the keys that others read", "[unit][plan_file]") {
@@ -91,7 +97,7 @@ TEST_CASE("ranked plan file: the keys that others read", "[unit][plan_file]") {
         json({{"pass", 0}, {"tensor", "conv_in"}, {"from", 1}, {"to", 0}, {"rows", {5, 6}}}));
 }
 
-TEST_CASE("ranked plan file: what takes another kind of plan refuses it in one line", "[unit][plan_file]") {
+TEST_CASE("ranked plan file: a reader of one plan refuses several in one line, and a list may be of one", "[unit][plan_file]") {
   const Graph graph = small_graph();
   json document = to_json(small_ranked_plan(graph), graph);
   const auto message_of = [&](auto read_as) -> std::string {
@@ -107,12 +113,12 @@ TEST_CASE("ranked plan file: what takes another kind of plan refuses it in one l
       message_of(one_decode),
       Catch::StartsWith("plan.json: ranks: expected a plan of one decode, found plans of several ranks"));
   const testing::PlanPath file;
-  write_ranked_plan(file.path, small_ranked_plan(graph), graph);
+  write_plans(file.path, small_ranked_plan(graph), graph);
   CHECK_THROWS_AS(read_plan(file.path, graph), InputError);
 
   write_plan(file.path, small_plan(graph), graph);
   CHECK_FALSE(PlanFile(file.path).has_ranks());
-  CHECK_THROWS_WITH(PlanFile(file.path).ranked_plan(graph), Catch::Contains("link: missing"));
+  CHECK(PlanFile(file.path).plans(graph) == alone(small_plan(graph)));
 
   document["version"] = 7;
   refuses_ranked(document, graph, "version: written by a newer Headroom: version 7");

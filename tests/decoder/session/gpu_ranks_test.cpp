@@ -74,7 +74,7 @@ Array whole_on_cpu(const Model& model, Request request, const Array& latent, uin
 }
 
 /// Adds the gaps of each rank's reservation to the plan.
-RankedPlan with_gaps(RankedPlan plan, const Model& model) {
+Plans with_gaps(Plans plan, const Model& model) {
   for (Plan& of_rank : plan.plans) {
     of_rank.limit_bytes = int64_t{1} << 29;
     planner::add_gaps(of_rank, model);
@@ -104,9 +104,9 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
     const WeightResidency weights =
         random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident;
-    const RankedPlan plan = with_gaps(test::draw_ranked_plan(drawn.model, drawn.request, ranks, style, memory,
-                                                             random, drawn.micro_batch, weights),
-                                      drawn.model);
+    const Plans plan = with_gaps(test::draw_ranked_plan(drawn.model, drawn.request, ranks, style, memory,
+                                                        random, drawn.micro_batch, weights),
+                                 drawn.model);
     const Gpus gpus(plan.plans.size(), way);
     const test::DecodedByRanks decoded =
         test::decode_by_ranks(drawn.model, plan, test::random_source(seed), drawn.latent, seed, gpus.on());
@@ -115,7 +115,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       CAPTURE(rank);
       CHECK(decoded.stats[rank].pool_peak_bytes <= plan.plans[rank].predicted_peak_bytes);
-      CHECK(decoded.sent_bytes[rank] == plan.traffic[rank].rows_bytes + plan.traffic[rank].statistics_bytes);
+      CHECK(decoded.sent_bytes[rank] == plan.sent[rank].rows_bytes + plan.sent[rank].statistics_bytes);
     }
     moved += plan.transfers.empty() ? 0 : 1;
   }
@@ -158,7 +158,7 @@ TEST_CASE("several GPUs: AutoencoderDC") {
 struct TwoRanks {
   Model model = test::model_of(test::tiny_config({16, 32}));
   Request request = request_for(model, {1, 6, 4}, 1, Dtype::fp32, DeviceKind::cuda);
-  RankedPlan plan;
+  Plans plan;
   Array latent = test::latent_for(model, request, 5);
 
   TwoRanks() {

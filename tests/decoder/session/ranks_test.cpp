@@ -33,7 +33,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     style.most_tiles = 8;
     MemoryModel memory = planner::CostModel(drawn.model.graph).memory();
     memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
-    const RankedPlan plan =
+    const Plans plan =
         test::draw_ranked_plan(drawn.model, drawn.request, ranks, style, memory, random, drawn.micro_batch,
                                random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident);
     const test::DecodedByRanks decoded =
@@ -46,7 +46,7 @@ void check_drawn_ranks(uint64_t seeds, int64_t most_frames, const Draw& draw) {
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       CAPTURE(rank);
       CHECK(decoded.stats[rank].pool_peak_bytes <= plan.plans[rank].predicted_peak_bytes);
-      CHECK(decoded.sent_bytes[rank] == plan.traffic[rank].rows_bytes + plan.traffic[rank].statistics_bytes);
+      CHECK(decoded.sent_bytes[rank] == plan.sent[rank].rows_bytes + plan.sent[rank].statistics_bytes);
     }
     moved += plan.transfers.empty() ? 0 : 1;
     uneven += latent.y % ranks != 0 ? 1 : 0;

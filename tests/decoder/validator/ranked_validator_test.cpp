@@ -1,4 +1,4 @@
-#include "decoder/validator/ranked_validator.h"
+#include "decoder/validator/validator.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ using testing::to_text;
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 /// The plan must be refused, and for this reason before any other.
-void refuses(const RankedPlan& plan, const Model& model, Violation::Kind kind, const std::string& place) {
+void refuses(const Plans& plan, const Model& model, Violation::Kind kind, const std::string& place) {
   const std::vector<Violation> found = validate(plan, model);
   INFO(to_text(found));
   REQUIRE_FALSE(found.empty());
@@ -30,7 +30,7 @@ void refuses(const RankedPlan& plan, const Model& model, Violation::Kind kind, c
 /// A decoder with attention whose every tensor is kept, in one block each: 3 ranks of 3, 2 and 2 rows.
 struct Case {
   Model model = test::model_of(test::tiny_config());
-  RankedPlan plan;
+  Plans plan;
 
   explicit Case(int32_t ranks = 3, double in_place = 0, int64_t micro_batch = 2) {
     Random random(7);
@@ -76,7 +76,7 @@ TEST_CASE("every ranked plan from random decisions is valid", "[unit][validator]
 TEST_CASE("ranked plans that are drawn have what there is to check", "[unit][validator]") {
   int with_transfers = 0, ranks_without_rows = 0, sent_in_place = 0, by_block_row = 0, on_cuda = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const RankedPlan plan = test::draw_ranks(seed).plan;
+    const Plans plan = test::draw_ranks(seed).plan;
     with_transfers += plan.transfers.empty() ? 0 : 1;
     on_cuda += plan.request.device == DeviceKind::cuda ? 1 : 0;
     for (const Plan& own : plan.plans)
@@ -99,7 +99,7 @@ TEST_CASE("one rank's plan is that of a decode alone", "[unit][validator]") {
   const Case one(1);
   CHECK(one.plan.plans[0].share.alone());
   CHECK(one.plan.transfers.empty());
-  CHECK(one.plan.traffic[0] == RankTraffic{});
+  CHECK(one.plan.sent[0] == SentBytes{});
   CHECK(validate(one.plan.plans[0], one.model).empty());
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("no transfer can be left out, be shorter or come from elsewhere", "[un
     CAPTURE(i, of.model.graph.tensor(transfer.tensor).name, transfer.from, transfer.to, transfer.rows.begin,
             transfer.rows.end);
     const std::string reader = "ranks[" + std::to_string(transfer.to) + "].plan.passes[";
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     plan.transfers.erase(plan.transfers.begin() + static_cast<int64_t>(i));
     refuses(plan, of.model, Violation::missing_transfer, reader);
 
@@ -170,7 +170,7 @@ TEST_CASE("rows of a tensor whose blocks another has taken over are stale", "[un
     for (size_t i = 0; i < of.plan.transfers.size(); ++i) {
       if (of.plan.transfers[i].tensor != taker.tensor) continue;
       // Send rows of the tensor that lies in the same blocks instead: together with this one, or before.
-      RankedPlan plan = of.plan;
+      Plans plan = of.plan;
       plan.transfers[i].tensor = taker.in_place_of;
       refuses(plan, of.model, Violation::read_after_release, transfer_place(i));
       plan.transfers[i].pass = of.kept(0, taker.in_place_of).first_pass;
@@ -187,7 +187,7 @@ TEST_CASE("transfers out of order are refused", "[unit][validator]") {
   const Case of;
   int tried = 0;
   for (size_t i = 0; i + 1 < of.plan.transfers.size(); ++i) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     RowTransfer &a = plan.transfers[i], &b = plan.transfers[i + 1];
     if (a.pass == b.pass && (a.from > a.to) == (b.from > b.to)) continue;
     std::swap(a, b);
@@ -201,7 +201,7 @@ TEST_CASE("transfers that are none are refused", "[unit][validator]") {
   const Case of;
   const size_t i = of.halo();
   const auto refuses_transfer = [&](Violation::Kind kind, auto change) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     change(plan.transfers[i]);
     refuses(plan, of.model, kind, transfer_place(i));
   };
@@ -217,7 +217,7 @@ TEST_CASE("transfers that are none are refused", "[unit][validator]") {
   // Rank 0 has no place for what rank 2 reads.
   refuses_transfer(Violation::not_owned, [](RowTransfer& t) { t.to = 0; });
   // The rank has a band now, but reads none of it.
-  RankedPlan plan = of.plan;
+  Plans plan = of.plan;
   RowTransfer& transfer = plan.transfers[i];
   for (KeptTensor& entry : plan.plans[0].kept) {
     if (entry.tensor != transfer.tensor) continue;
@@ -240,7 +240,7 @@ TEST_CASE("transfers that are none are refused", "[unit][validator]") {
 TEST_CASE("shares of the ranks have every row once", "[unit][validator]") {
   const Case of;
   const auto refuses_shares = [&](Violation::Kind kind, const std::string& place, auto change) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     change(plan.plans);
     refuses(plan, of.model, kind, place);
   };
@@ -268,9 +268,9 @@ TEST_CASE("more ranks than rows of the latent", "[unit][validator]") {
   const Case of(9);
   for (size_t rank = 7; rank < 9; ++rank) {
     CHECK(of.plan.plans[rank].share.latent_rows.length() == 0);
-    CHECK(of.plan.traffic[rank].total() == of.plan.traffic[rank].statistics_bytes);
+    CHECK(of.plan.sent[rank].total() == of.plan.sent[rank].statistics_bytes);
     // The rank has no place for anything.
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     const auto number = static_cast<int32_t>(rank);
     plan.transfers[0].to = number;
     refuses(plan, of.model, Violation::not_owned, transfer_place(0));
@@ -285,7 +285,7 @@ TEST_CASE("more ranks than rows of the latent", "[unit][validator]") {
 
 TEST_CASE("ranks that do not run the same passes would wait for one another", "[unit][validator]") {
   const Case of;
-  RankedPlan plan = of.plan;
+  Plans plan = of.plan;
   plan.plans[1].passes[2].name = "other";
   refuses(plan, of.model, Violation::ranks_differ, "ranks[1].plan.passes[2].name");
 
@@ -293,7 +293,7 @@ TEST_CASE("ranks that do not run the same passes would wait for one another", "[
   Random random(8);
   test::RandomStyle style;
   style.keep = 0;
-  const RankedPlan other = test::draw_ranked_plan(of.model, of.plan.request, 3, style, {}, random, 2);
+  const Plans other = test::draw_ranked_plan(of.model, of.plan.request, 3, style, {}, random, 2);
   REQUIRE(validate(other, of.model).empty());
   plan = of.plan;
   plan.plans[2] = other.plans[2];
@@ -338,10 +338,10 @@ TEST_CASE("statistics are gathered in one order", "[unit][validator]") {
       graph.norm("norm_b", b, graph.statistics("b.statistics", b, 4, 1e-6), Activation::silu);
   graph.set_output(graph.conv("out", graph.add("sum", of_a, of_b), 3, {1, 3, 3}));
   Random random(3);
-  const RankedPlan good = test::draw_ranked_plan(model, test::request_for(model, {1, 4, 4}), 2,
-                                                 {.keep = 1, .late = 0}, {}, random);
+  const Plans good = test::draw_ranked_plan(model, test::request_for(model, {1, 4, 4}), 2,
+                                            {.keep = 1, .late = 0}, {}, random);
   REQUIRE(validate(good, model).empty());
-  RankedPlan plan = good;
+  Plans plan = good;
   std::vector<Step>& steps = plan.plans[1].passes[0].steps;
   std::vector<size_t> gathering;
   for (size_t s = 0; s < steps.size(); ++s) {
@@ -371,7 +371,7 @@ TEST_CASE("each rank's tiles and blocks have its rows", "[unit][validator]") {
     const std::string plan_of = "ranks[" + std::to_string(rank) + "].plan.";
     for (size_t p = 0; p < of.plan.plans[rank].passes.size(); ++p) {
       const std::string tiles = plan_of + "passes[" + std::to_string(p) + "].tiles.y";
-      RankedPlan plan = of.plan;
+      Plans plan = of.plan;
       plan.plans[rank].passes[p].tiles.y.front().begin += 1;
       const bool gone = plan.plans[rank].passes[p].tiles.y.front().length() == 0;
       refuses(plan, of.model, gone ? Violation::malformed : Violation::skipped_region, tiles);
@@ -385,7 +385,7 @@ TEST_CASE("each rank's tiles and blocks have its rows", "[unit][validator]") {
   }
   const TensorId sent = of.plan.transfers[of.halo()].tensor;
   const auto refuses_rows = [&](Violation::Kind kind, const std::string& place, auto change) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     for (KeptTensor& entry : plan.plans[2].kept) {
       REQUIRE(entry.rows.has_value());
       if (entry.tensor == sent) change(entry);
@@ -407,49 +407,49 @@ TEST_CASE("each rank has a limit of its own, and sends what is said", "[unit][va
   const Case of;
   for (size_t rank = 0; rank < 3; ++rank) {
     const std::string place = "ranks[" + std::to_string(rank) + "].";
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     plan.plans[rank].limit_bytes -= 1;
     refuses(plan, of.model, Violation::peak_above_limit, place + "plan.");
     for (const int64_t more : {-1, 1}) {
       plan = of.plan;
-      plan.traffic[rank].rows_bytes += more;
+      plan.sent[rank].rows_bytes += more;
       refuses(plan, of.model, Violation::traffic_misstated, place + "sent.rows_bytes");
       plan = of.plan;
-      plan.traffic[rank].statistics_bytes += more;
+      plan.sent[rank].statistics_bytes += more;
       refuses(plan, of.model, Violation::traffic_misstated, place + "sent.statistics_bytes");
       plan = of.plan;
-      plan.traffic[rank].output_bytes += more;
+      plan.sent[rank].output_bytes += more;
       refuses(plan, of.model, Violation::traffic_misstated, place + "sent.output_bytes");
     }
   }
-  RankedPlan plan = of.plan;
-  plan.traffic.pop_back();
+  Plans plan = of.plan;
+  plan.sent.pop_back();
   refuses(plan, of.model, Violation::malformed, "ranks");
 }
 
 TEST_CASE("what holds for the whole decode", "[unit][validator]") {
   const Case of;
   const auto refuses_plan = [&](const std::string& place, auto change) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     change(plan);
     refuses(plan, of.model, Violation::malformed, place);
   };
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  refuses_plan("link.bytes_per_second", [](RankedPlan& p) { p.link.bytes_per_second = kNone; });
-  refuses_plan("link.seconds", [](RankedPlan& p) { p.link.seconds = -1; });
-  refuses_plan("predicted.seconds", [](RankedPlan& p) { p.predicted_seconds = kNone; });
-  refuses_plan("request", [](RankedPlan& p) { p.request.width_pixels += 1; });
-  refuses_plan("ranks[0].plan.request", [](RankedPlan& p) { p.request.width_pixels *= 2; });
-  refuses_plan("ranks[2].plan.request", [](RankedPlan& p) { p.plans[2].request.dtype = Dtype::bf16; });
+  refuses_plan("link.bytes_per_second", [](Plans& p) { p.link.bytes_per_second = kNone; });
+  refuses_plan("link.seconds", [](Plans& p) { p.link.seconds = -1; });
+  refuses_plan("predicted.seconds", [](Plans& p) { p.predicted_seconds = kNone; });
+  refuses_plan("request", [](Plans& p) { p.request.width_pixels += 1; });
+  refuses_plan("ranks[0].plan.request", [](Plans& p) { p.request.width_pixels *= 2; });
+  refuses_plan("ranks[2].plan.request", [](Plans& p) { p.plans[2].request.dtype = Dtype::bf16; });
   CHECK_NOTHROW(require_valid(of.plan, of.model, "plan.json"));
-  RankedPlan plan = of.plan;
-  plan.traffic[1].rows_bytes += 1;
+  Plans plan = of.plan;
+  plan.sent[1].rows_bytes += 1;
   CHECK_THROWS_WITH(require_valid(plan, of.model, "plan.json"),
                     Catch::StartsWith("plan.json: ranks[1].sent.rows_bytes: traffic misstated: expected"));
 }
 
 /// One number of the plan, whichever.
-void damage(RankedPlan& plan, Random& random) {
+void damage(Plans& plan, Random& random) {
   const auto pick = [&](auto& list) -> auto& {
     return list[static_cast<size_t>(random.integer(0, static_cast<int64_t>(list.size()) - 1))];
   };
@@ -494,7 +494,7 @@ void damage(RankedPlan& plan, Random& random) {
       [&] { pass.tiles.y.clear(); },
       [&] { pick(pass.steps).halo.after.y = small; },
       [&] { pick(pass.steps).kind = OpKind{small}; },
-      [&] { pick(plan.traffic).rows_bytes = value; },
+      [&] { pick(plan.sent).rows_bytes = value; },
       [&] { std::swap(own, pick(plan.plans)); },
       [&] { plan.request.height_pixels = value; },
   };
@@ -507,7 +507,7 @@ TEST_CASE("random damage of ranked plans is refused or harmless, never a crash",
   int refused = 0;
   constexpr int kRounds = test::kSanitized ? 300 : 3000;
   for (int round = 0; round < kRounds; ++round) {
-    RankedPlan plan = of.plan;
+    Plans plan = of.plan;
     for (int64_t i = random.integer(1, 3); i > 0; --i) damage(plan, random);
     const std::vector<Violation> found = validate(plan, of.model);
     REQUIRE(found.size() <= 20);

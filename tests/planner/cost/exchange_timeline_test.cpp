@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/build_plan.h"
 #include "planner/cost/exchange_costs.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/random_plan.h"
@@ -17,7 +17,7 @@ constexpr double kFast = 1e18;
 /// next pass.
 struct TwoRanks {
   Model model;
-  RankedPlan plan;
+  Plans plan;
 
   TwoRanks() {
     model.graph = testing::small_graph();
@@ -26,7 +26,7 @@ struct TwoRanks {
       return PassDecision{.keeps = {model.graph.find_tensor(name)}, .tile = {1, 8, 8}};
     };
     std::vector<PassDecision> decisions{keep("conv_in"), {.tile = {1, 4, 16}}};
-    plan = build_ranked_plan(model, request, {}, decisions, {}, 2);
+    plan = build_plans(model, request, {}, decisions, {}, 2);
     for (Plan& own : plan.plans) {
       for (Pass& pass : own.passes) pass.predicted_seconds = 1;
     }
@@ -57,7 +57,7 @@ TEST_CASE("exchange: rows below are hidden behind the bands before the last") {
   const auto of_rank_0 = [&](bool sends) {
     TwoRanks alike = two;
     std::erase_if(alike.plan.transfers, [&](const RowTransfer& t) { return (t.from == 0) == !sends; });
-    alike.plan.traffic[1].output_bytes = 0;
+    alike.plan.sent[1].output_bytes = 0;
     return alike.seconds();
   };
   // On this slow link, one row takes 0.4 s.
@@ -65,7 +65,7 @@ TEST_CASE("exchange: rows below are hidden behind the bands before the last") {
   REQUIRE(above.from == 0);
   const Sizes sizes = sizes_of(two.model.graph, two.plan.plans[0]);
   const double row = double(row_bytes(two.model.graph, above.tensor, sizes));
-  const double gathered = gather_seconds(two.plan.traffic[0].statistics_bytes / 8,
+  const double gathered = gather_seconds(two.plan.sent[0].statistics_bytes / 8,
                                          {2, {row * double(above.rows.length()) / 0.4, 0}});
   two.plan.link.bytes_per_second = row * double(above.rows.length()) / 0.4;
   CHECK(of_rank_0(true) == Approx(2 + gathered + 0.4));
@@ -75,9 +75,9 @@ TEST_CASE("exchange: rows below are hidden behind the bands before the last") {
 TEST_CASE("exchange: the output goes to rank 0 when all passes are done, no faster than it can take it") {
   TwoRanks two;
   two.plan.transfers.clear();
-  two.plan.traffic[1] = {0, 0, 1000};
+  two.plan.sent[1] = {0, 0, 1000};
   two.plan.link = {100, 0};
-  const double gathered = gather_seconds(two.plan.traffic[0].statistics_bytes / 8, {2, two.plan.link});
+  const double gathered = gather_seconds(two.plan.sent[0].statistics_bytes / 8, {2, two.plan.link});
   CHECK(two.seconds() == Approx(2 + gathered + 10));
 }
 

@@ -194,7 +194,7 @@ TEST_CASE("schedule: each rank waits once for all rows that others send it") {
     const Request request = test::request_for(model, {1, random.integer(3, 9), random.integer(2, 9)});
     MemoryModel memory = cpu_memory_model(model.graph);
     memory.block_bytes = 1000;
-    const RankedPlan ranks = test::draw_ranked_plan(model, request, 3, {}, memory, random);
+    const Plans ranks = test::draw_ranked_plan(model, request, 3, {}, memory, random);
     sent += ranks.transfers.size();
     for (const Plan& plan : ranks.plans) check_schedule(model, plan, ranks.transfers);
   }

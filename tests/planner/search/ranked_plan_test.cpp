@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "decoder/families/load_model.h"
-#include "decoder/validator/ranked_validator.h"
+#include "decoder/validator/validator.h"
 #include "planner/cost/exchange_timeline.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/exact_costs.h"
@@ -27,14 +27,14 @@ std::vector<int64_t> equal_limits(int32_t ranks, int64_t limit) {
 }
 
 /// Largest peak of all ranks, in bytes.
-int64_t most_bytes(const RankedPlan& plan) {
+int64_t most_bytes(const Plans& plan) {
   int64_t most = 0;
   for (const Plan& own : plan.plans) most = std::max(most, own.predicted_peak_bytes);
   return most;
 }
 
 /// Requires a valid plan in which every rank is within its limit.
-void require_sound(const RankedPlan& plan, const Model& model, const std::vector<int64_t>& limits) {
+void require_sound(const Plans& plan, const Model& model, const std::vector<int64_t>& limits) {
   REQUIRE(plan.plans.size() == limits.size());
   for (size_t rank = 0; rank < limits.size(); ++rank) {
     CAPTURE(rank);
@@ -54,12 +54,11 @@ TEST_CASE("a plan for one rank is the plan of a single decode") {
     for (const int64_t limit :
          {kNoLimit, smallest_ranked_plan({model, request, {}, costs}, {1, kEthernet}).plans[0].limit_bytes}) {
       const Plan single = make_plan({model, request, {.limit_bytes = limit}, costs}).value();
-      const RankedPlan ranked =
-          make_ranked_plan({model, request, {}, costs}, {1, kEthernet}, {limit}).value();
+      const Plans ranked = make_ranked_plan({model, request, {}, costs}, {1, kEthernet}, {limit}).value();
       require_sound(ranked, model, {limit});
       CHECK(ranked.predicted_seconds == single.predicted_seconds);
       CHECK(ranked.transfers.empty());
-      CHECK(ranked.traffic == std::vector<RankTraffic>{{}});
+      CHECK(ranked.sent == std::vector<SentBytes>{{}});
       Plan own = ranked.plans.at(0);
       CHECK(own.share == RankShare{0, 1, {0, 20}});
       own.share = single.share;
@@ -99,12 +98,12 @@ TEST_CASE("drawn problems: ranks keep to their limits, down to the smallest") {
                       {random.uniform(1e6, 1e11), random.uniform(0, 1e-3)}};
     CAPTURE(ranks.count, request.height_pixels, model.class_name);
     const int64_t smallest = most_bytes(smallest_ranked_plan(problem, ranks));
-    const RankedPlan fastest = make_ranked_plan(problem, ranks, equal_limits(ranks.count, kNoLimit)).value();
+    const Plans fastest = make_ranked_plan(problem, ranks, equal_limits(ranks.count, kNoLimit)).value();
     const int64_t most = most_bytes(fastest);
     for (const int64_t limit : {kNoLimit, most, (smallest + most) / 2, smallest}) {
       std::vector<int64_t> limits = equal_limits(ranks.count, limit);
       limits.back() += random.integer(0, 1000);
-      const std::optional<RankedPlan> plan = make_ranked_plan(problem, ranks, limits);
+      const std::optional<Plans> plan = make_ranked_plan(problem, ranks, limits);
       REQUIRE(plan);
       require_sound(*plan, model, limits);
       CHECK(plan->link == ranks.link);
@@ -124,15 +123,15 @@ TEST_CASE("a smaller limit for each rank gives more bands, and a rank needs less
   const Request request = test::request_for(model, {1, 64, 64});
   const Problem problem{model, request, {}, costs};
   const Ranks ranks{4, kEthernet};
-  const RankedPlan fastest = make_ranked_plan(problem, ranks, equal_limits(4, kNoLimit)).value();
+  const Plans fastest = make_ranked_plan(problem, ranks, equal_limits(4, kNoLimit)).value();
   const int64_t smallest = most_bytes(smallest_ranked_plan(problem, ranks));
-  const RankedPlan tight = make_ranked_plan(problem, ranks, equal_limits(4, smallest)).value();
+  const Plans tight = make_ranked_plan(problem, ranks, equal_limits(4, smallest)).value();
   CHECK(bands_of(tight.plans[1]) > bands_of(fastest.plans[1]));
   CHECK(tight.predicted_seconds > fastest.predicted_seconds);
   CHECK_FALSE(tight.plans[1].optimal);
   CHECK(tight.plans[1].bound_seconds == 0);
 
-  const RankedPlan alone = make_ranked_plan(problem, {1, kEthernet}, {kNoLimit}).value();
+  const Plans alone = make_ranked_plan(problem, {1, kEthernet}, {kNoLimit}).value();
   CHECK(fastest.predicted_seconds < alone.predicted_seconds / 3);
   CHECK(most_bytes(fastest) < most_bytes(alone) * 2 / 3);
 }
@@ -142,12 +141,12 @@ TEST_CASE("rows are exchanged for each convolution where the link is fast, and r
   const CostModel costs(model.graph);
   const Problem problem{model, test::request_for(model, {1, 64, 64}), {}, costs};
   const std::vector<int64_t> limits = equal_limits(4, kNoLimit);
-  const RankedPlan fast = make_ranked_plan(problem, {4, {1e12, 0}}, limits).value();
-  const RankedPlan slow = make_ranked_plan(problem, {4, {1e5, 0.2}}, limits).value();
+  const Plans fast = make_ranked_plan(problem, {4, {1e12, 0}}, limits).value();
+  const Plans slow = make_ranked_plan(problem, {4, {1e5, 0.2}}, limits).value();
   CHECK(fast.plans[0].kept.size() > slow.plans[0].kept.size());
   CHECK(fast.transfers.size() > slow.transfers.size());
   // Each plan is better on the link that it was made for.
-  const auto on = [&](RankedPlan plan, const Link& link) {
+  const auto on = [&](Plans plan, const Link& link) {
     plan.link = link;
     return exchanged_seconds(model.graph, plan);
   };

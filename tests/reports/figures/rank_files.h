@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/base/json_fields.h"
-#include "decoder/plan/ranked_plan_file.h"
+#include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/ranked_trace_file.h"
 #include "planner/search/ranked_plan.h"
@@ -21,7 +21,7 @@ using namespace headroom::test;
 struct RankFiles {
   Scratch scratch;
   Model model;
-  RankedPlan plan;
+  Plans plan;
   RunStats stats;
   std::vector<Trace> traces;  ///< by rank
 
@@ -50,7 +50,7 @@ struct RankFiles {
   DocumentPtr read(const std::string& name) const { return read_document(scratch / name); }
 
   void write() const {
-    write_ranked_plan(scratch / "plan.json", plan, model.graph);
+    write_plans(scratch / "plan.json", plan, model.graph);
     write_stats(scratch / "stats.json", stats);
     std::vector<std::string> texts;
     for (size_t rank = 0; rank < traces.size(); ++rank)
@@ -80,7 +80,7 @@ struct RankFiles {
       of.calls.push_back({begin + 0.5, begin + 0.5 + waited, 0, pass, ExchangeCall::gather});
       of.waited_seconds += waited;
     }
-    of.sent_bytes = plan.traffic[static_cast<size_t>(rank)].total();
+    of.sent_bytes = plan.sent[static_cast<size_t>(rank)].total();
     trace.seconds = double(own.passes.size());
     trace.rank = of;
     return trace;
@@ -90,7 +90,7 @@ struct RankFiles {
     RunStats made = run_as_predicted(plan.plans[0]);
     for (size_t rank = 0; rank < plan.plans.size(); ++rank) {
       const Plan& own = plan.plans[rank];
-      const int64_t sent = plan.traffic[rank].total(), peak = own.predicted_peak_bytes;
+      const int64_t sent = plan.sent[rank].total(), peak = own.predicted_peak_bytes;
       made.ranks.push_back({own.share.latent_rows, own.limit_bytes, peak,
                             peak - 100 * static_cast<int64_t>(plan.plans.size() - rank), peak,
                             2.0 + double(rank), sent, sent});

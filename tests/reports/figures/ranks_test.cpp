@@ -78,7 +78,7 @@ TEST_CASE("ranks: the table has what the files say of each rank, and no column t
     CHECK(value_of(table, rank, "peak", "measured") == double(stats.peak_bytes));
     CHECK(value_of(table, rank, "peak", "ratio") ==
           double(stats.peak_bytes) / double(plan.predicted_peak_bytes));
-    CHECK(value_of(table, rank, "sent", "predicted") == double(files.plan.traffic[rank].total()));
+    CHECK(value_of(table, rank, "sent", "predicted") == double(files.plan.sent[rank].total()));
     CHECK(value_of(table, rank, "sent", "measured") == double(stats.sent_bytes));
     CHECK(value_of(table, rank, "waiting", "waited") == Approx(waited));
     CHECK(value_of(table, rank, "waiting", "share") == Approx(waited / passes));

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "decoder/plan/ranked_plan.h"
 #include "decoder/validator/view.h"
 
 // Checks across several ranks' plans. They rely on this argument why no rank waits forever:
@@ -12,7 +11,7 @@
 //     rank 1   pass 0 | gather | post .... pass 1 .... | gather | post ...
 //                                   \___ waits for what was posted after pass 0
 //
-// All ranks run the same passes, steps and number of micro-batches (same_passes.cpp). So they gather and post
+// All ranks run the same passes, steps and number of micro-batches (SameCheck). So they gather and post
 // equally often and in the same order. They post from one list of transfers. If sender and receiver both
 // follow its order, each message is the one that the receiver expects next (transfers.cpp). Posting does not
 // wait.
@@ -22,11 +21,11 @@
 // rank in the same gather. So some rank always makes progress.
 namespace headroom::validation {
 
-class RankedView {
+class GroupView {
  public:
-  RankedView(const RankedPlan& checked_plan, const Graph& checked_graph, const Extent& latent_extent);
+  GroupView(const Plans& checked_plan, const Graph& checked_graph, const Extent& latent_extent);
 
-  const RankedPlan& plan;
+  const Plans& plan;
   const Graph& graph;
   const Extent latent;
   std::vector<View> ranks;  ///< each rank's own plan; violations go to `findings` below
@@ -37,12 +36,10 @@ class RankedView {
   static std::string place(size_t rank, const std::string& of_plan);
 };
 
-/// Checks that requests, passes, steps and kept tensors of all ranks match those of rank 0.
-void check_same_passes(RankedView& view);
+/// Runs all checks: owners of rows, each plan by itself, equal passes, transfers and sent bytes.
+std::vector<Violation> check_group(const Plans& plans, const Graph& graph, const Extent& latent);
 /// Checks which rows each rank sends and when, and that each rank receives all rows that it reads from
 /// others. Every rank's plan must be valid by itself, and all must have the same passes.
-void check_transfers(RankedView& view);
-/// Checks the bytes that each rank sends. The transfers must be valid.
-void check_traffic(RankedView& view);
+void check_transfers(GroupView& view);
 
 }  // namespace headroom::validation

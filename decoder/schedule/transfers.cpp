@@ -1,11 +1,11 @@
-#include "decoder/schedule/ranked_plan.h"
+#include "decoder/schedule/transfers.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/gpu_layout.h"
-#include "decoder/schedule/rank_rows.h"
+#include "decoder/schedule/lowering.h"
 #include "decoder/schedule/row_readers.h"
 
 namespace headroom {
@@ -23,23 +23,27 @@ int64_t gathered_values(const Graph& graph, const Plan& plan) {
 
 }  // namespace
 
-RankedPlan build_ranked_plan(const Model& model, const Request& request,
-                             const PlanConfiguration& configuration,
-                             const std::vector<PassDecision>& decisions, const MemoryModel& memory,
-                             int32_t ranks) {
-  RankedPlan plan;
-  plan.request = request;
-  Plan whole;
-  whole.request = request;
-  const std::vector<Interval> shares = share_rows(sizes_of(model.graph, whole).latent.y, ranks);
+std::vector<Interval> share_rows(int64_t latent_rows, int32_t ranks) {
+  std::vector<Interval> shares;
   for (int32_t rank = 0; rank < ranks; ++rank) {
-    PlanConfiguration own = configuration;
-    own.share = {rank, ranks, shares[static_cast<size_t>(rank)]};
-    plan.plans.push_back(build_plan(model, request, own, decisions, memory));
+    const int64_t begin = shares.empty() ? 0 : shares.back().end;
+    const int64_t rows = latent_rows / ranks + (rank < latent_rows % ranks ? 1 : 0);
+    shares.push_back({begin, begin + rows});
   }
-  plan.transfers = row_transfers(model.graph, plan.plans);
-  plan.traffic = traffic_of(model.graph, plan);
-  return plan;
+  return shares;
+}
+
+Interval rows_needed(const Graph& graph, const Plan& plan, TensorId tensor) {
+  const Sizes sizes = sizes_of(graph, plan);
+  Interval rows = own_rows(sizes, graph.tensor(tensor).scale.y);
+  if (rows.length() == 0) return rows;
+  for (const Pass& pass : plan.passes) {
+    const RowReaders readers(graph, pass, tensor, sizes);
+    const Interval grid = own_rows(sizes, pass.scale.y);
+    rows.begin = std::min(rows.begin, readers.first_row(grid.begin));
+    rows.end = std::max(rows.end, readers.last_row(grid.end));
+  }
+  return rows;
 }
 
 std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Plan>& plans) {
@@ -65,25 +69,26 @@ std::vector<RowTransfer> row_transfers(const Graph& graph, const std::vector<Pla
   return transfers;
 }
 
-std::vector<RankTraffic> traffic_of(const Graph& graph, const RankedPlan& plan) {
-  std::vector<RankTraffic> traffic(plan.plans.size());
-  for (const RowTransfer& transfer : plan.transfers) {
-    const Plan& sender = plan.plans[static_cast<size_t>(transfer.from)];
-    traffic[static_cast<size_t>(transfer.from)].rows_bytes +=
-        transfer.rows.length() * row_bytes(graph, transfer.tensor, sizes_of(graph, sender)) *
-        plan.request.batch;
+std::vector<SentBytes> sent_bytes_of(const Graph& graph, const Plans& group) {
+  std::vector<SentBytes> sent(group.plans.size());
+  for (const RowTransfer& transfer : group.transfers) {
+    const auto from = static_cast<size_t>(transfer.from);
+    sent[from].rows_bytes += transfer.rows.length() *
+                             row_bytes(graph, transfer.tensor, sizes_of(graph, group.plans[from])) *
+                             group.request.batch;
   }
   const Tensor& output = graph.tensor(graph.output());
-  for (size_t rank = 0; rank < traffic.size(); ++rank) {
-    const Sizes sizes = sizes_of(graph, plan.plans[rank]);
-    traffic[rank].statistics_bytes = gathered_values(graph, plan.plans[rank]) *
-                                     static_cast<int64_t>((traffic.size() - 1) * sizeof(double));
+  for (size_t rank = 0; rank < sent.size(); ++rank) {
+    const Plan& plan = group.plans[rank];
+    const Sizes sizes = sizes_of(graph, plan);
+    sent[rank].statistics_bytes =
+        gathered_values(graph, plan) * static_cast<int64_t>((sent.size() - 1) * sizeof(double));
     const Extent picture = extent_of(output, sizes.latent);
     if (rank == 0) continue;
-    traffic[rank].output_bytes = picture.t * own_rows(sizes, output.scale.y).length() * picture.x *
-                                 output.channels * plan.request.batch * static_cast<int64_t>(sizeof(float));
+    sent[rank].output_bytes = picture.t * own_rows(sizes, output.scale.y).length() * picture.x *
+                              output.channels * group.request.batch * static_cast<int64_t>(sizeof(float));
   }
-  return traffic;
+  return sent;
 }
 
 int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& sizes) {
