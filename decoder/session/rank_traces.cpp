@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/exchange/gather_texts.h"
-#include "decoder/trace/ranked_trace_file.h"
+#include "decoder/trace/trace_file.h"
 
 namespace headroom {
 namespace {
@@ -30,7 +30,7 @@ void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::f
   trace.rank->predicted_peak_bytes = own.plan.predicted_peak_bytes;
   trace.rank->clock_offset_seconds = offset;
   const std::vector<std::string> texts = gather_texts(exchange, trace_text(trace, own.plan, own.graph));
-  if (exchange.rank() == 0) write_ranked_trace(file, texts);
+  if (exchange.rank() == 0) write_traces(file, texts);
 }
 
 }  // namespace headroom

@@ -1,5 +1,6 @@
 #include "decoder/trace/trace_file.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -8,24 +9,38 @@
 #include "decoder/plan/json_elements.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_parser.h"
-#include "decoder/trace/trace_rank_json.h"
 
 namespace headroom {
 namespace {
 
 using nlohmann::json;
 
-json names_of_kinds() {
-  json names = json::array();
-  for (size_t kind = 0; kind < kEventKinds; ++kind) names.push_back(key_of(static_cast<MemoryKind>(kind)));
-  return names;
+double to_microseconds(double seconds) {
+  return std::round(seconds * 1e6) / 1e6;
+}
+
+/// Value of the key "rank" (docs/formats.md). Times of calls are rounded to microseconds.
+json to_json(const TraceRank& rank) {
+  json calls = json::array();
+  for (const TraceExchange& call : rank.calls) {
+    calls.push_back({to_microseconds(call.begin_seconds), to_microseconds(call.end_seconds),
+                     static_cast<int>(call.call), call.pass, call.sent_bytes});
+  }
+  json out{{"rank", rank.rank},
+           {"ranks", rank.ranks},
+           {"latent_rows", {rank.latent_rows.begin, rank.latent_rows.end}},
+           {"predicted_peak_bytes", rank.predicted_peak_bytes},
+           {"clock_offset_seconds", rank.clock_offset_seconds},
+           {"sent_bytes", rank.sent_bytes},
+           {"waited_seconds", rank.waited_seconds},
+           {"calls", std::move(calls)},
+           {"calls_left_out", rank.calls_left_out}};
+  out.update(rank_call_names());
+  return out;
 }
 
 /// Adds the keys of GPU traces, except the long lists.
 void add_device(const Trace& trace, json& head) {
-  head["activity_kinds"] = json::array();
-  for (size_t kind = 0; kind < kActivityKinds; ++kind)
-    head["activity_kinds"].push_back(name_of(static_cast<ActivityKind>(kind)));
   head["clock"] = trace.by_device_clock ? "device" : "host";
   head["activity_names"] = trace.activity_names;
   head["activities_left_out"] = trace.activities_left_out;
@@ -62,10 +77,9 @@ json head_of(const Trace& trace, const Graph& graph) {
             {"seconds", trace.seconds},
             {"tiles_left_out", trace.tiles_left_out},
             {"steps_left_out", trace.steps_left_out},
-            {"kinds", names_of_kinds()},
             {"places_left_out", trace.places_left_out},
             {"request", to_json(trace.request)}};
-  head.update(trace_field_names());
+  head.update(trace_names());
   add_device(trace, head);
   if (trace.rank) head["rank"] = to_json(*trace.rank);
   if (trace.summed_by_step_from_seconds >= 0)
@@ -164,9 +178,29 @@ const char* name_of(ActivityKind kind) {
   return "";
 }
 
+const char* name_of(ExchangeCall call) {
+  switch (call) {
+    case ExchangeCall::post:
+      return "post";
+    case ExchangeCall::wait:
+      return "wait";
+    case ExchangeCall::gather:
+      return "gather";
+  }
+  return "";
+}
+
 void write_trace(const std::filesystem::path& file, const Trace& trace, const Plan& plan,
                  const Graph& graph) {
   write_file_whole(file, [&](std::ostream& out) { write_whole(trace, plan, graph, out); });
+}
+
+void write_traces(const std::filesystem::path& file, const std::vector<std::string>& texts) {
+  write_file_whole(file, [&](std::ostream& out) {
+    out << "{\"schema\":\"headroom.trace\",\"version\":" << kGroupTraceVersion << ",\"ranks\":[\n";
+    for (size_t rank = 0; rank < texts.size(); ++rank) out << (rank > 0 ? ",\n" : "") << texts[rank];
+    out << "]}\n";
+  });
 }
 
 Trace described(Trace trace, const Plan& plan, const RunStats& stats) {

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/os/whole_file.h"
+#include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_file.h"
 #include "decoder/trace/trace_parser.h"
-#include "decoder/trace/trace_rank_json.h"
 
 namespace headroom {
 namespace {
@@ -17,6 +17,7 @@ using nlohmann::json;
 constexpr size_t kMostNameBytes = 4096;
 constexpr size_t kMostSources = 100;
 constexpr size_t kMostIntervals = 1'000'000;
+constexpr size_t kMostCalls = 1'000'000;
 
 std::string name_text(const JsonFields& fields) {
   std::string text = fields.text();
@@ -24,28 +25,17 @@ std::string name_text(const JsonFields& fields) {
   return text;
 }
 
-/// Requires exactly these names, because rows and kinds are read by position.
-void require_names(const JsonFields& fields, const json& names) {
-  if (fields.value() == names) return;
-  fields.fail("expected " + names.dump() + ", found " + fields.value().dump().substr(0, 80));
+/// Requires exactly these names under their keys, because rows and kinds are read by position.
+void require_names(const JsonFields& fields, const json& expected) {
+  for (const auto& [key, names] : expected.items()) {
+    if (fields[key].value() == names) continue;
+    fields[key].fail("expected " + names.dump() + ", found " + fields[key].value().dump().substr(0, 80));
+  }
 }
 
 /// Requires an empty array: the parser has already moved the rows of long lists into the trace.
 void require_taken(const JsonFields& list) {
   if (list.size(SIZE_MAX) > 0) list.fail("expected rows alone, found other values");
-}
-
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (size_t kind = 0; kind < kEventKinds; ++kind) names.emplace_back(key_of(static_cast<MemoryKind>(kind)));
-  return names;
-}
-
-std::vector<std::string> activity_kind_names() {
-  std::vector<std::string> names;
-  for (size_t kind = 0; kind < kActivityKinds; ++kind)
-    names.emplace_back(name_of(static_cast<ActivityKind>(kind)));
-  return names;
 }
 
 std::string step_kind(const JsonFields& fields) {
@@ -161,7 +151,6 @@ void check_rows(const RecordedTrace& recorded, const JsonFields& file) {
 /// Reads the keys of GPU traces. Their lists are empty in CPU traces.
 void read_device(const JsonFields& file, RecordedTrace& recorded) {
   Trace& trace = recorded.trace;
-  require_names(file["activity_kinds"], activity_kind_names());
   trace.by_device_clock = file["clock"].text() == "device";
   if (!trace.by_device_clock && file["clock"].text() != "host")
     file["clock"].fail("expected \"host\" or \"device\", found " +
@@ -181,8 +170,48 @@ void read_device(const JsonFields& file, RecordedTrace& recorded) {
   }
 }
 
-}  // namespace
+TraceExchange call_from_json(const JsonFields& row, int64_t passes, double earliest) {
+  if (row.size(SIZE_MAX) != 5) row.fail("expected 5 numbers");
+  TraceExchange call;
+  const auto time = [&](size_t column, double least) {
+    const double seconds = row[column].number();
+    if (seconds < least)
+      row[column].fail("expected at least " + json(least).dump() + ", found " + json(seconds).dump());
+    return seconds;
+  };
+  call.begin_seconds = time(0, earliest);
+  call.end_seconds = time(1, call.begin_seconds);
+  call.call = static_cast<ExchangeCall>(row[2].integer(0, kExchangeCalls - 1));
+  call.pass = static_cast<int32_t>(row[3].integer(-1, passes - 1));
+  call.sent_bytes = row[4].integer(0, kMostTraceBytes);
+  return call;
+}
 
+TraceRank rank_from_json(const JsonFields& fields, int64_t passes) {
+  TraceRank rank;
+  rank.ranks = static_cast<int32_t>(fields["ranks"].integer(1, static_cast<int64_t>(kMostRanks)));
+  rank.rank = static_cast<int32_t>(fields["rank"].integer(0, rank.ranks - 1));
+  const JsonFields rows = fields["latent_rows"];
+  if (rows.size(SIZE_MAX) != 2) rows.fail("expected [begin, end]");
+  rank.latent_rows.begin = rows[0].integer(0, kMostPixels);
+  rank.latent_rows.end = rows[1].integer(rank.latent_rows.begin, kMostPixels);
+  rank.predicted_peak_bytes = fields["predicted_peak_bytes"].integer(0, kMostTraceBytes);
+  rank.clock_offset_seconds = fields["clock_offset_seconds"].amount();
+  rank.sent_bytes = fields["sent_bytes"].integer(0, kMostTraceBytes);
+  rank.waited_seconds = fields["waited_seconds"].amount();
+  require_names(fields, rank_call_names());
+  const JsonFields calls = fields["calls"];
+  const size_t count = calls.size(kMostCalls);
+  double earliest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    rank.calls.push_back(call_from_json(calls[i], passes, earliest));
+    earliest = rank.calls.back().end_seconds;
+  }
+  rank.calls_left_out = fields["calls_left_out"].integer(0, kMostTraceBytes);
+  return rank;
+}
+
+/// Builds the trace from a document whose long lists have already been parsed into `rows`.
 RecordedTrace trace_of(const JsonFields& file, Trace rows) {
   check_schema(file, "headroom.trace", kTraceVersion);
   RecordedTrace recorded;
@@ -199,9 +228,7 @@ RecordedTrace trace_of(const JsonFields& file, Trace rows) {
     trace.summed_by_step_from_seconds = file["summed_by_step_from_seconds"].amount();
   if (file.has("summed_by_pass_from_seconds"))
     trace.summed_by_pass_from_seconds = file["summed_by_pass_from_seconds"].amount();
-  require_names(file["kinds"], kind_names());
-  const json fields = trace_field_names();
-  for (const auto& [key, names] : fields.items()) require_names(file[key], names);
+  require_names(file, trace_names());
   const JsonFields layers = file["layers"];
   const size_t layer_count = layers.size(static_cast<size_t>(kMostTraceLayers));
   for (size_t i = 0; i < layer_count; ++i) recorded.layers.push_back(name_text(layers[i]));
@@ -217,15 +244,40 @@ RecordedTrace trace_of(const JsonFields& file, Trace rows) {
   return recorded;
 }
 
-RecordedTrace trace_from_json(const std::string& text, const std::string& origin) {
-  ParsedTraces parsed = parse_traces(text, origin);
-  const JsonFields file(parsed.document, origin);
-  if (file.has("ranks")) file["ranks"].fail("expected the trace of one rank, found that of several");
-  return trace_of(file, std::move(parsed.traces[0]));
+/// The trace of one of several ranks.
+RecordedTrace trace_at(const JsonFields& ranks, size_t number, Trace rows) {
+  RecordedTrace recorded = trace_of(ranks[number], std::move(rows));
+  const std::optional<TraceRank>& rank = recorded.trace.rank;
+  const auto count = static_cast<int64_t>(ranks.value().size());
+  const std::string expected = "expected rank " + std::to_string(number) + " of " + std::to_string(count);
+  if (!rank) ranks[number].fail("rank: " + expected + ", found none");
+  if (rank->rank != static_cast<int64_t>(number) || rank->ranks != count)
+    ranks[number].fail("rank: " + expected + ", found rank " + std::to_string(rank->rank) + " of " +
+                       std::to_string(rank->ranks));
+  return recorded;
 }
 
-RecordedTrace read_trace(const std::filesystem::path& file) {
-  return trace_from_json(read_text_file(file, kMostTraceFileBytes), file.string());
+}  // namespace
+
+std::vector<RecordedTrace> traces_from_json(const std::string& text, const std::string& origin) {
+  ParsedTraces parsed = parse_traces(text, origin);
+  const JsonFields file(parsed.document, origin);
+  std::vector<RecordedTrace> traces;
+  if (!file.has("ranks")) {
+    traces.push_back(trace_of(file, std::move(parsed.traces[0])));
+    return traces;
+  }
+  check_schema(file, "headroom.trace", kGroupTraceVersion);
+  const JsonFields ranks = file["ranks"];
+  if (ranks.size(kMostRanks) == 0) ranks.fail("expected at least one rank");
+  parsed.traces.resize(ranks.value().size());
+  for (size_t rank = 0; rank < ranks.value().size(); ++rank)
+    traces.push_back(trace_at(ranks, rank, std::move(parsed.traces[rank])));
+  return traces;
+}
+
+std::vector<RecordedTrace> read_traces(const std::filesystem::path& file) {
+  return traces_from_json(read_text_file(file, kMostTraceFileBytes), file.string());
 }
 
 }  // namespace headroom

@@ -119,14 +119,14 @@ class RowTaker {
     if (!inside_row) count(event, value);
     switch (event) {
       case Event::key:
-        if (depth == 1) ranked_ = value == "ranks";
-        if (depth == (ranked_ ? 3 : 1)) next_ = list_of(value);
+        if (depth == 1) in_ranks_ = value == "ranks";
+        if (depth == (in_ranks_ ? 3 : 1)) next_ = list_of(value);
         break;
       case Event::object_start:
-        if (depth == 2 && ranked_) traces_.emplace_back();
+        if (depth == 2 && in_ranks_) traces_.emplace_back();
         break;
       case Event::array_start:
-        if (list_ == nullptr && next_ != nullptr && depth == (ranked_ ? 3 : 1)) begin_list(depth);
+        if (list_ == nullptr && next_ != nullptr && depth == (in_ranks_ ? 3 : 1)) begin_list(depth);
         if (inside_row && depth == list_depth_ + 1) values_of_row_ = 0;
         break;
       case Event::value:
@@ -213,7 +213,7 @@ class RowTaker {
   }
 
   std::string place() const {
-    return ranked_ ? "ranks[" + std::to_string(traces_.size() - 1) + "]: " : std::string();
+    return in_ranks_ ? "ranks[" + std::to_string(traces_.size() - 1) + "]: " : std::string();
   }
   std::string row_path() const { return place() + list_->key + "[" + std::to_string(row_) + "]"; }
   std::string cell(size_t column) const { return row_path() + "[" + std::to_string(column) + "]"; }
@@ -227,7 +227,7 @@ class RowTaker {
   const RowList* next_ = nullptr;  ///< list named by the last key
   const RowList* list_ = nullptr;  ///< list being read
   int list_depth_ = 0;
-  bool ranked_ = false;  ///< inside "ranks"
+  bool in_ranks_ = false;  ///< inside "ranks"
   size_t row_ = 0, values_of_row_ = 0;
   size_t kept_bytes_ = 0;
   double earliest_ = 0;  ///< lower bound of the next time
@@ -247,12 +247,31 @@ ParsedTraces parse_traces(const std::string& text, const std::string& origin) {
   return parsed;
 }
 
-json trace_field_names() {
-  json names = json::object();
+namespace {
+
+template <typename Kind, typename Name>
+json names_of_all(size_t count, const Name& name) {
+  json names = json::array();
+  for (size_t kind = 0; kind < count; ++kind) names.push_back(name(static_cast<Kind>(kind)));
+  return names;
+}
+
+}  // namespace
+
+json trace_names() {
+  json names{{"kinds", names_of_all<MemoryKind>(kEventKinds, [](MemoryKind kind) { return key_of(kind); })},
+             {"activity_kinds",
+              names_of_all<ActivityKind>(kActivityKinds, [](ActivityKind kind) { return name_of(kind); })}};
   for (const RowList& list : kLists) {
     for (const Field& field : list.fields) names[list.fields_key].push_back(field.name);
   }
   return names;
+}
+
+json rank_call_names() {
+  return {{"call_fields", {"begin_seconds", "end_seconds", "call", "pass", "sent_bytes"}},
+          {"call_names",
+           names_of_all<ExchangeCall>(kExchangeCalls, [](ExchangeCall call) { return name_of(call); })}};
 }
 
 }  // namespace headroom

@@ -28,7 +28,10 @@ struct ParsedTraces {
 /// path.
 ParsedTraces parse_traces(const std::string& text, const std::string& origin);
 
-/// Column names of each long list, under the key for them in a trace file: "event_fields".
-nlohmann::json trace_field_names();
+/// The names that rows and kinds are read by, under their keys in a trace file: the columns of each long list
+/// ("event_fields"), and all kinds of memory and activity ("kinds", "activity_kinds").
+nlohmann::json trace_names();
+/// Likewise for the value of "rank": "call_fields" and "call_names".
+nlohmann::json rank_call_names();
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "decoder/base/errors.h"
 #include "planner/explain/diff.h"
 #include "reports/figures/eager.h"
 #include "reports/figures/history.h"

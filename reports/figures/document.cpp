@@ -13,7 +13,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/trace/ranked_trace_file.h"
+#include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
@@ -164,10 +164,10 @@ decltype(Document::contents) read_plan_document(const std::filesystem::path& fil
 }
 
 decltype(Document::contents) read_trace_document(const std::filesystem::path& file) {
-  std::variant<RecordedTrace, RankedTrace> read = read_any_trace(file);
-  if (auto* one = std::get_if<RecordedTrace>(&read)) return std::move(*one);
+  std::vector<RecordedTrace> traces = read_traces(file);
+  if (!traces.front().trace.rank) return std::move(traces.front());
   RankedTraceDocument document;
-  for (RecordedTrace& trace : std::get<RankedTrace>(read).ranks) {
+  for (RecordedTrace& trace : traces) {
     const size_t rank = document.ranks.size();
     document.ranks.push_back(rank_document(file, rank, std::move(trace)));
   }

@@ -22,7 +22,7 @@
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/trace/ranked_trace_file.h"
+#include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_weights.h"
 #include "profiler/eager/recording_file.h"
@@ -132,7 +132,7 @@ void read_recording(std::string_view bytes) {
   profiler::read_eager_recording(as_file(bytes, "recording.json"));
 }
 void read_traces(std::string_view bytes) {
-  any_trace_from_json(std::string(bytes), "trace.json");
+  traces_from_json(std::string(bytes), "trace.json");
 }
 void read_frontier(std::string_view bytes) {
   const nlohmann::json document = parse_json(std::string(bytes), "frontier.json");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "decoder/base/json_fields.h"
 #include "decoder/trace/trace_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
@@ -58,7 +59,7 @@ struct Files {
 TEST_CASE("trace file: a GPU's trace comes back as it was", "[unit][trace_file]") {
   const Files files;
   CHECK(files.written()["version"] == 3);
-  const Trace trace = gpu_sample_trace(), read = read_trace(files.scratch / "trace.json").trace;
+  const Trace trace = gpu_sample_trace(), read = read_traces(files.scratch / "trace.json").at(0).trace;
   CHECK(read.events == trace.events);
   CHECK(read.step_sums == trace.step_sums);
   CHECK(read.activities == trace.activities);
@@ -77,8 +78,8 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
     json document = files.written();
     document[json::json_pointer(pointer)] = value;
     CAPTURE(pointer, value.dump());
-    CHECK_THROWS_WITH(trace_from_json(document.dump(), "t"), Catch::StartsWith("t: " + start));
-    CHECK_THROWS_AS(trace_from_json(document.dump(), "t"), InputError);
+    CHECK_THROWS_WITH(traces_from_json(document.dump(), "t"), Catch::StartsWith("t: " + start));
+    CHECK_THROWS_AS(traces_from_json(document.dump(), "t"), InputError);
   };
   refuses("/events/2/6", -10'001, "events[2][6]: expected an integer from -10000 to");
   refuses("/events/4/6", (int64_t{1} << 60) - 1, "events[4][6]: expected an integer from");
@@ -106,7 +107,7 @@ TEST_CASE("trace file: wrong values of a GPU's trace are refused by their path",
   for (const char* key : {"activities", "driver", "sources", "activity_names", "activities_left_out"}) {
     json less = document;
     less.erase(key);
-    CHECK_THROWS_WITH(trace_from_json(less.dump(), "t"),
+    CHECK_THROWS_WITH(traces_from_json(less.dump(), "t"),
                       Catch::StartsWith(std::string("t: ") + key + ": missing"));
   }
 }

@@ -1,4 +1,5 @@
 #include "decoder/trace/trace_file.h"
+#include "decoder/base/json_fields.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -49,7 +50,7 @@ json sample_json() {
 }
 
 RecordedTrace read(const json& document) {
-  return trace_from_json(document.dump(), "trace.json");
+  return traces_from_json(document.dump(), "trace.json").at(0);
 }
 
 void refuses(const std::string& pointer, const json& value, const std::string& start) {
@@ -66,7 +67,7 @@ TEST_CASE("trace file: a trace comes back as it was", "[unit][trace_file]") {
   const Plan plan = testing::small_plan(graph);
   const Trace trace = sample_trace();
   write_trace(scratch / "trace.json", trace, plan, graph);
-  const RecordedTrace recorded = read_trace(scratch / "trace.json");
+  const RecordedTrace recorded = read_traces(scratch / "trace.json").at(0);
   CHECK(recorded.trace.model == trace.model);
   CHECK(recorded.trace.device == trace.device);
   CHECK(recorded.trace.libraries == trace.libraries);
@@ -89,7 +90,7 @@ TEST_CASE("trace file: a trace comes back as it was", "[unit][trace_file]") {
   CHECK(recorded.pass_names == std::vector<std::string>{"conv_in", "residual"});
   const auto layer = [&](const char* name) { return static_cast<int32_t>(graph.find_tensor(name)); };
   CHECK(recorded.steps == std::vector<RecordedStep>{{"conv", layer("conv_in")}, {"add", layer("residual")}});
-  CHECK_THROWS_AS(read_trace(scratch / "none.json"), InputError);
+  CHECK_THROWS_AS(read_traces(scratch / "none.json"), InputError);
 }
 
 TEST_CASE("trace file: one without events, one without sums, and keys that are not known",
@@ -113,11 +114,12 @@ TEST_CASE("trace file: the order of keys is of no matter, and the last of two co
   const std::string text = sample_json().dump();
   const std::string head = text.substr(1, text.size() - 2);
   const std::string events = sample_json()["events"].dump();
-  CHECK(trace_from_json("{\"events\":[[0,0,-1,-1,-1,5,0]],\"tiles\":8," + head + "}", "t").trace.events ==
+  CHECK(traces_from_json("{\"events\":[[0,0,-1,-1,-1,5,0]],\"tiles\":8," + head + "}", "t")
+            .at(0)
+            .trace.events == sample_trace().events);
+  CHECK(traces_from_json("{" + head + ",\"events\":" + events + "}", "t").at(0).trace.events ==
         sample_trace().events);
-  CHECK(trace_from_json("{" + head + ",\"events\":" + events + "}", "t").trace.events ==
-        sample_trace().events);
-  require_input_error([&] { trace_from_json("{" + head + ",\"events\":7}", "t"); },
+  require_input_error([&] { traces_from_json("{" + head + ",\"events\":7}", "t"); },
                       {"t: events: expected an array, found number"});
 }
 
@@ -199,25 +201,25 @@ TEST_CASE("trace file: wrong values are refused by their path", "[unit][trace_fi
 TEST_CASE("trace file: what is no trace at all is refused in one line", "[unit][trace_file]") {
   const std::string text = sample_json().dump();
   for (size_t size = 0; size < text.size(); size += 1 + size % 5)
-    require_input_error([&] { trace_from_json(text.substr(0, size), "cut.json"); }, {"cut.json: "});
-  require_input_error([&] { trace_from_json("5", "t"); }, {"t: expected an object"});
-  require_input_error([&] { trace_from_json("[[[1,2]]]", "t"); }, {"t: expected an object"});
+    require_input_error([&] { traces_from_json(text.substr(0, size), "cut.json"); }, {"cut.json: "});
+  require_input_error([&] { traces_from_json("5", "t"); }, {"t: expected an object"});
+  require_input_error([&] { traces_from_json("[[[1,2]]]", "t"); }, {"t: expected an object"});
   for (const char* number : {"1e999", "-1e999", "NaN"}) {
     CAPTURE(number);
     const std::string events = std::string("{\"events\":[[") + number + ",0,-1,-1,-1,5,0]]}";
-    require_input_error([&] { trace_from_json(events, "t"); }, {"t: not valid JSON"});
+    require_input_error([&] { traces_from_json(events, "t"); }, {"t: not valid JSON"});
   }
   // A fault behind a list is reported with its own line.
-  require_input_error([&] { trace_from_json("{\"events\":[\n\n],\n\"a\":?}", "t"); },
+  require_input_error([&] { traces_from_json("{\"events\":[\n\n],\n\"a\":?}", "t"); },
                       {"t: not valid JSON", "line 4"});
   const std::string deep(200'000, '[');
-  require_input_error([&] { trace_from_json(deep, "t"); }, {"t: nested deeper than 64 levels"});
-  require_input_error([&] { trace_from_json("{\"layers\":" + deep, "t"); },
+  require_input_error([&] { traces_from_json(deep, "t"); }, {"t: nested deeper than 64 levels"});
+  require_input_error([&] { traces_from_json("{\"layers\":" + deep, "t"); },
                       {"t: nested deeper than 64 levels"});
-  require_input_error([&] { trace_from_json("{\"events\":" + deep, "t"); },
+  require_input_error([&] { traces_from_json("{\"events\":" + deep, "t"); },
                       {"t: nested deeper than 64 levels"});
   const std::string large = "{\"x\":\"" + std::string(64 << 20, 'x') + "\"}";
-  require_input_error([&] { trace_from_json(large, "t"); },
+  require_input_error([&] { traces_from_json(large, "t"); },
                       {"t: expected JSON with strings of at most 1 MiB"});
 }
 

@@ -7,7 +7,7 @@
 #include "decoder/base/json_fields.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/trace/ranked_trace_file.h"
+#include "decoder/trace/trace_file.h"
 #include "planner/search/ranked_plan.h"
 #include "reports/figures/document.h"
 #include "tests/decoder/files/scratch.h"
@@ -55,7 +55,7 @@ struct RankFiles {
     std::vector<std::string> texts;
     for (size_t rank = 0; rank < traces.size(); ++rank)
       texts.push_back(trace_text(traces[rank], plan.plans[rank], model.graph));
-    write_ranked_trace(scratch / "trace.json", texts);
+    write_traces(scratch / "trace.json", texts);
   }
 
  private:
