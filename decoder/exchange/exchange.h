@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "decoder/base/errors.h"
@@ -78,5 +80,22 @@ class Exchange {
  private:
   int64_t sent_bytes_ = 0;
 };
+
+/// Returns the texts of all ranks at rank 0, in rank order, and an empty vector on other ranks. All ranks
+/// must call it. Texts may have any length and bytes. They travel through gather(), because messages may
+/// have to lie in GPU memory. Each rank sends its text to all others in small pieces.
+std::vector<std::string> gather_texts(Exchange& exchange, const std::string& own);
+
+/// A value that must be equal on all ranks.
+struct Agreed {
+  std::string what;   ///< name for messages: "plan", "latent", "weights"
+  std::string value;  ///< compared in full: a version, a file's bytes, or a fingerprint
+  std::string shown;  ///< shown if ranks differ: a file's name, a version; may be empty
+};
+
+/// Checks that all ranks have the same values. If one differs from rank 0, throws ExchangeError on all
+/// ranks: "rank 1 has another plan than rank 0: a.json rather than b.json". Headroom's versions are compared
+/// first. All ranks must call it with the same things in the same order, before any other exchange.
+void agree(Exchange& exchange, const std::vector<Agreed>& things);
 
 }  // namespace headroom

@@ -23,7 +23,7 @@ struct Sizes {
   int64_t items = 1;  ///< batch items that go through a pass together
   Dtype dtype = Dtype::fp32;
   DeviceKind device = DeviceKind::cpu;
-  std::optional<Interval> latent_rows{};  ///< latent rows that this rank decodes (RankShare); unset: all
+  std::optional<Interval> latent_rows{};  ///< latent rows that the plan's rank decodes; unset: all
   Tf32 tf32{};
   Storage storage() const { return {device, dtype}; }
 };

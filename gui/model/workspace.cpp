@@ -121,7 +121,7 @@ void Workspace::add(const reports::DocumentPtr& document) {
   if (beside_ != nullptr && same_file(beside_)) beside_ = nullptr;
   if (before != nullptr && question_.profile == before)
     question_.profile = document->as<profiler::Profile>() == nullptr ? nullptr : document;
-  std::vector<reports::DocumentPtr> parts = reports::ranks_of(*document);
+  const std::vector<reports::DocumentPtr>& parts = document->ranks;
   documents_.insert(documents_.begin() + at, parts.begin(), parts.end());
   documents_.insert(documents_.begin() + at, document);
   choose(document);

@@ -169,24 +169,24 @@ void PlanPage::refresh() {
 
 /// Fills the tables of differences from the plan beside it. For one rank's plan, adds a table of all ranks.
 void PlanPage::listTables() {
-  std::vector<reports::DocumentPtr> ranked;
+  std::vector<reports::DocumentPtr> documents;
   for (const reports::DocumentPtr& document : workspace_.documents()) {
     if (plan_ == nullptr || !plan_->rank) break;
-    const std::vector<reports::DocumentPtr> parts = reports::ranks_of(*document);
+    const std::vector<reports::DocumentPtr>& parts = document->ranks;
     const RunStats* stats = document->as<RunStats>();
-    const bool run = document->as<reports::RankedTraceDocument>() != nullptr ||
-                     (stats != nullptr && !stats->ranks.empty());
-    if (run || std::find(parts.begin(), parts.end(), plan_) != parts.end()) ranked.push_back(document);
+    const bool run =
+        document->as<reports::TracesDocument>() != nullptr || (stats != nullptr && !stats->ranks.empty());
+    if (run || std::find(parts.begin(), parts.end(), plan_) != parts.end()) documents.push_back(document);
   }
-  std::vector<reports::DocumentPtr> tabled = ranked;
+  std::vector<reports::DocumentPtr> tabled = documents;
   if (beside_ != nullptr) tabled.insert(tabled.end(), {plan_, beside_});
   if (tabled == tabled_) return;
   tabled_ = tabled;
   job_.start(
-      [ranked, plan = plan_, beside = beside_](const Job::Turn&) {
+      [documents, plan = plan_, beside = beside_](const Job::Turn&) {
         std::vector<reports::Table> tables;
         if (beside != nullptr) tables = reports::compare(*plan, *beside);
-        for (const reports::RankedRun& run : reports::ranked_runs(ranked)) {
+        for (const reports::SharedRun& run : reports::shared_runs(documents)) {
           if (run.plan != nullptr) tables.push_back(reports::ranks_table(run));
         }
         return tables;

@@ -8,7 +8,7 @@
 #include "decoder/base/os/standard_streams.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/tf32_option.h"
-#include "decoder/exchange/rank_environment.h"
+#include "decoder/exchange/open_exchange.h"
 #include "decoder/files/output_format.h"
 #include "decoder/plan/plan.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "decoder/exchange/rank_environment.h"
+#include "decoder/exchange/open_exchange.h"
 #include "decoder/plan/stats.h"
 #include "planner/decode_program/notes.h"
 #include "planner/decode_program/options.h"

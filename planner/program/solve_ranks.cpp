@@ -1,15 +1,19 @@
 #include "planner/program/solve_ranks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
+#include "decoder/base/text_streams.h"
+#include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
-#include "planner/search/ranked_plan.h"
+#include "planner/program/limit_argument.h"
+#include "planner/search/make_plans.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
@@ -20,7 +24,7 @@ using nlohmann::json;
 /// Largest limit among the ranks of the smallest plan.
 int64_t smallest_rank_limit(const Problem& problem, const Ranks& ranks) {
   int64_t most = 0;
-  for (const Plan& own : smallest_ranked_plan(problem, ranks).plans) most = std::max(most, own.limit_bytes);
+  for (const Plan& own : smallest_plans(problem, ranks).plans) most = std::max(most, own.limit_bytes);
   return most;
 }
 
@@ -57,7 +61,72 @@ std::string summary(const std::string& file, const Plans& plan) {
          format_seconds(plan.link.seconds) + "\n";
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  TextReader in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  if (list.empty() || list.back() == ',') parts.push_back("");
+  return parts;
+}
+
+int32_t rank_count(const std::string& text) {
+  int64_t count = 0;
+  size_t used = 0;
+  try {
+    count = std::stoll(text, &used);
+  } catch (const std::exception&) {
+  }
+  if (used != text.size() || count < 1 || count > kMostRanks) {
+    throw InputError("--ranks: expected a number from 1 to " + std::to_string(kMostRanks) + ", found '" +
+                     text + "'");
+  }
+  return static_cast<int32_t>(count);
+}
+
 }  // namespace
+
+void RankOptions::add_to(CLI::App& app, const char* ranks_help) {
+  app.add_option("--ranks", ranks, ranks_help);
+  app.add_option("--link", link, kLinkHelp);
+}
+
+std::vector<int32_t> RankOptions::counts() const {
+  std::vector<int32_t> counts;
+  for (const std::string& part : split(ranks)) counts.push_back(rank_count(part));
+  return counts;
+}
+
+Link RankOptions::link_between(DeviceKind device) const {
+  if (link.empty()) return device_record(device).link;
+  const std::vector<std::string> parts = split(link);
+  Link parsed;
+  size_t used = 0;
+  if (parts.size() == 2) {
+    parsed.bytes_per_second = double(parse_bytes(parts[0], "--link"));
+    try {
+      parsed.seconds = std::stod(parts[1], &used);
+    } catch (const std::exception&) {
+    }
+  }
+  if (parts.size() != 2 || used == 0 || used != parts[1].size() || !(parsed.bytes_per_second > 0) ||
+      !(parsed.seconds >= 0) || !std::isfinite(parsed.seconds)) {
+    throw InputError("--link: expected BYTES/S,SECONDS such as 12GB,20e-6, found '" + link + "'");
+  }
+  return parsed;
+}
+
+std::vector<int64_t> RankOptions::limits_of(int32_t count, const std::string& limit,
+                                            DeviceKind device) const {
+  if (limits.empty()) return std::vector<int64_t>(static_cast<size_t>(count), limit_from(limit, device));
+  std::vector<int64_t> parsed;
+  for (const std::string& part : split(limits)) parsed.push_back(parse_bytes(part, "--rank-limit"));
+  if (parsed.size() == 1) parsed.resize(static_cast<size_t>(count), parsed[0]);
+  if (parsed.size() != static_cast<size_t>(count)) {
+    throw InputError("--rank-limit: expected one for all or one for each of the " + std::to_string(count) +
+                     " ranks, found " + std::to_string(parsed.size()));
+  }
+  return parsed;
+}
 
 Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& options,
                  const std::string& limit, const PlanOptions& plan_options) {
@@ -68,7 +137,7 @@ Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOpti
   const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
   const CostModel costs = asked.costs(model, request);
   const Problem problem{model, request, plan_options, costs};
-  std::optional<Plans> plan = make_ranked_plan(problem, ranks, limits);
+  std::optional<Plans> plan = make_plans(problem, ranks, limits);
   if (!plan) {
     const int64_t smallest = smallest_rank_limit(problem, ranks);
     throw RanksDoNotFit(refusal(request, limits, smallest), limits, smallest);
@@ -120,7 +189,7 @@ void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool
   for (const int32_t count : options.counts()) {
     const Ranks ranks{count, link};
     const std::vector<int64_t> none(static_cast<size_t>(count), std::numeric_limits<int64_t>::max());
-    const Plans fastest = make_ranked_plan(problem, ranks, none).value();
+    const Plans fastest = make_plans(problem, ranks, none).value();
     const int64_t smallest = smallest_rank_limit(problem, ranks);
     char line[160];
     std::snprintf(line, sizeof line, "%5d  %10s  %13s  %10s  %23s\n", count,

@@ -29,7 +29,7 @@ struct Problem {
   Request request;
   PlanOptions options;
   const CostModel& costs;
-  Ranks ranks{};  ///< only make_ranked_plan() supports more than one
+  Ranks ranks{};  ///< only make_plans() supports more than one
 };
 
 /// Bytes of the limit that a plan can use. A GPU's allocator rounds reservations up, so the largest

@@ -386,27 +386,23 @@ void compare_plans(const PlanDocument& a, const PlanDocument& b, const Names& na
   tables.push_back(facts_table("What else differs, " + same, facts_a, facts_b, names));
 }
 
-/// Peak and time of one rank, planned or recorded.
-struct RankOutcome {
-  std::optional<double> bytes, seconds;
-};
-
-RankOutcome outcome_of(const std::vector<DocumentPtr>& ranks, size_t rank) {
-  if (rank >= ranks.size()) return {};
-  if (const PlanDocument* planned = ranks[rank]->as<PlanDocument>())
-    return {double(planned->plan.predicted_peak_bytes), planned->plan.predicted_seconds};
-  const Timeline timeline = measured_timeline(ranks[rank]);
-  return {double(timeline.total_bytes(timeline.peak())), ranks[rank]->as<RecordedTrace>()->trace.seconds};
-}
-
 void compare_ranks(const std::vector<DocumentPtr>& a, const std::vector<DocumentPtr>& b, const Names& names,
                    std::vector<Table>& tables) {
+  using Value = std::optional<double>;
+  // Peak and time of one rank, planned or recorded.
+  const auto outcome = [](const std::vector<DocumentPtr>& ranks, size_t rank) -> std::pair<Value, Value> {
+    if (rank >= ranks.size()) return {};
+    if (const PlanDocument* planned = ranks[rank]->as<PlanDocument>())
+      return {double(planned->plan.predicted_peak_bytes), planned->plan.predicted_seconds};
+    const Timeline timeline = measured_timeline(ranks[rank]);
+    return {double(timeline.total_bytes(timeline.peak())), ranks[rank]->as<RecordedTrace>()->trace.seconds};
+  };
   std::vector<Line> peaks, times;
   for (size_t rank = 0; rank < std::max(a.size(), b.size()); ++rank) {
-    const RankOutcome here = outcome_of(a, rank), there = outcome_of(b, rank);
+    const auto here = outcome(a, rank), there = outcome(b, rank);
     const std::string name = "rank " + std::to_string(rank);
-    peaks.push_back({name, here.bytes, there.bytes});
-    times.push_back({name, here.seconds, there.seconds});
+    peaks.push_back({name, here.first, there.first});
+    times.push_back({name, here.second, there.second});
   }
   add_table("Peak", Unit::bytes, std::move(peaks), names, tables);
   add_table("Time", Unit::seconds, std::move(times), names, tables);
@@ -442,8 +438,8 @@ std::vector<Table> compare(const Document& a, const Document& b, const std::stri
   } else if (const auto* history = a.as<profiler::MemoryHistory>()) {
     compare_contents(contents_of(*history, recorded_device),
                      contents_of(*b.as<profiler::MemoryHistory>(), recorded_device), names, tables);
-  } else if (const std::vector<DocumentPtr> ranks = ranks_of(a); !ranks.empty()) {
-    compare_ranks(ranks, ranks_of(b), names, tables);
+  } else if (!a.ranks.empty()) {
+    compare_ranks(a.ranks, b.ranks, names, tables);
   } else {
     compare_plans(*a.as<PlanDocument>(), *b.as<PlanDocument>(), names, tables);
   }

@@ -132,46 +132,36 @@ std::string schema_of(const std::filesystem::path& file) {
   return JsonFields(document, file.string())["schema"].text();
 }
 
-DocumentPtr rank_document(const std::filesystem::path& file, size_t rank,
-                          decltype(Document::contents) contents) {
-  return std::make_shared<const Document>(Document{file, std::move(contents), rank});
+void add_rank(Document& document, decltype(Document::contents) contents) {
+  document.ranks.push_back(
+      std::make_shared<const Document>(Document{document.file, std::move(contents), document.ranks.size()}));
 }
 
-RankedPlanDocument ranked_plan_document(const PlanFile& parsed, const std::filesystem::path& file,
-                                        const Model& model, const std::string& model_argument) {
-  RankedPlanDocument document;
-  document.shared = parsed.plans(model.graph);
-  require_valid(document.shared, model, file.string());
-  for (Plan& plan : document.shared.plans) {
-    const size_t rank = document.ranks.size();
-    document.ranks.push_back(rank_document(file, rank, PlanDocument{std::move(plan), model, model_argument}));
-  }
-  document.shared.plans.clear();
-  return document;
-}
-
-decltype(Document::contents) read_plan_document(const std::filesystem::path& file, const std::string& named) {
-  const PlanFile parsed(file);
-  PlanDocument document;
+void read_plan_document(Document& document, const std::string& named) {
+  const PlanFile parsed(document.file);
   const Request& request = parsed.request();
-  document.model_argument = named.empty() ? find_model(request.model, file) : named;
-  document.model = model_for(open_model(document.model_argument), request);
-  if (parsed.has_ranks()) return ranked_plan_document(parsed, file, document.model, document.model_argument);
-  document.plan = parsed.plan(document.model.graph);
+  const std::string argument = named.empty() ? find_model(request.model, document.file) : named;
+  const Model model = model_for(open_model(argument), request);
+  Plans plans = parsed.plans(model.graph);
   // Sentences and charts follow the plan's steps and tiles, so these must be valid.
-  require_valid(document.plan, document.model, file.string());
-  return document;
+  require_valid(plans, model, document.file.string());
+  if (!plans.for_ranks()) {
+    document.contents = PlanDocument{std::move(plans.plans.front()), model, argument};
+    return;
+  }
+  for (Plan& plan : plans.plans) add_rank(document, PlanDocument{std::move(plan), model, argument});
+  plans.plans.clear();
+  document.contents = std::move(plans);
 }
 
-decltype(Document::contents) read_trace_document(const std::filesystem::path& file) {
-  std::vector<RecordedTrace> traces = read_traces(file);
-  if (!traces.front().trace.rank) return std::move(traces.front());
-  RankedTraceDocument document;
-  for (RecordedTrace& trace : traces) {
-    const size_t rank = document.ranks.size();
-    document.ranks.push_back(rank_document(file, rank, std::move(trace)));
+void read_trace_document(Document& document) {
+  std::vector<RecordedTrace> traces = read_traces(document.file);
+  if (!traces.front().trace.rank) {
+    document.contents = std::move(traces.front());
+    return;
   }
-  return document;
+  for (RecordedTrace& trace : traces) add_rank(document, std::move(trace));
+  document.contents = TracesDocument{};
 }
 
 WeightResidency read_residency(const JsonFields& fields) {
@@ -238,12 +228,6 @@ const char* kind_of(const Document& document) {
   return kKinds[document.contents.index()];
 }
 
-std::vector<DocumentPtr> ranks_of(const Document& document) {
-  if (const auto* plan = document.as<RankedPlanDocument>()) return plan->ranks;
-  if (const auto* trace = document.as<RankedTraceDocument>()) return trace->ranks;
-  return {};
-}
-
 std::string name_of(const Document& document) {
   return document.file.string() + (document.rank ? ", rank " + std::to_string(*document.rank) : "");
 }
@@ -253,11 +237,11 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
   auto document = std::make_shared<Document>();
   document->file = file;
   if (schema == "headroom.plan") {
-    document->contents = read_plan_document(file, model);
+    read_plan_document(*document, model);
   } else if (schema == "headroom.stats") {
     document->contents = read_stats(file);
   } else if (schema == "headroom.trace") {
-    document->contents = read_trace_document(file);
+    read_trace_document(*document);
   } else if (schema == "headroom.profile") {
     document->contents = profiler::read_profile(file);
   } else if (schema == "headroom.recording") {

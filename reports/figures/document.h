@@ -30,16 +30,8 @@ struct Document;
 /// Shared by views in several threads. A document never changes after it was read.
 using DocumentPtr = std::shared_ptr<const Document>;
 
-/// A plan of several ranks. It has passed the validator.
-struct RankedPlanDocument {
-  Plans shared;                    ///< the common part, without the ranks' plans
-  std::vector<DocumentPtr> ranks;  ///< the PlanDocument of each rank, by number
-};
-
-/// Traces of one decode by several ranks.
-struct RankedTraceDocument {
-  std::vector<DocumentPtr> ranks;  ///< the RecordedTrace of each rank, by number
-};
+/// Traces of one decode by several ranks, which are in Document::ranks.
+struct TracesDocument {};
 
 /// Contents of a "headroom.frontier" file.
 struct FrontierDocument {
@@ -54,10 +46,12 @@ FrontierDocument frontier_from_json(const nlohmann::json& document, const std::s
 /// A file of any of Headroom's kinds, or a memory recording of PyTorch.
 struct Document {
   std::filesystem::path file;
-  std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, RankedPlanDocument,
-               RankedTraceDocument, profiler::MemoryHistory, profiler::EagerRecording>
+  std::variant<PlanDocument, RunStats, RecordedTrace, profiler::Profile, FrontierDocument, Plans,
+               TracesDocument, profiler::MemoryHistory, profiler::EagerRecording>
       contents;
   std::optional<size_t> rank{};  ///< set if the document is one rank's part of the file
+  /// The parts of a file of ranks, by number. `contents` is then TracesDocument, or Plans without the list.
+  std::vector<DocumentPtr> ranks{};
 
   /// The contents as a T, or null if the document holds another kind.
   template <typename T>
@@ -75,9 +69,6 @@ const char* kind_of(const Document& document);
 /// for a plan, 64 MiB for others. A plan needs its model: `model`, or else the result of find_model(). Throws
 /// InputError naming the file, the field and what was expected.
 DocumentPtr read_document(const std::filesystem::path& file, const std::string& model = {});
-
-/// Documents of a file's ranks, by number. Empty if the file is not of several ranks.
-std::vector<DocumentPtr> ranks_of(const Document& document);
 
 /// The file's name. One rank's part also names the rank: "trace.json, rank 2".
 std::string name_of(const Document& document);

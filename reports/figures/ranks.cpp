@@ -5,71 +5,28 @@
 namespace headroom::reports {
 namespace {
 
-const RecordedTrace& trace_of(const RankedTraceDocument& trace, size_t rank) {
-  return *trace.ranks[rank]->as<RecordedTrace>();
-}
-
-const Plan& plan_of(const RankedPlanDocument& plan, size_t rank) {
-  return plan.ranks[rank]->as<PlanDocument>()->plan;
-}
-
-/// Identity of a rank, used to match traces and statistics to plans.
-struct PlannedRank {
-  Interval rows;
-  int64_t limit_bytes = 0, peak_bytes = 0;
-  friend bool operator==(const PlannedRank&, const PlannedRank&) = default;
-};
-
-std::vector<PlannedRank> planned_ranks(const RankedPlanDocument& document) {
-  std::vector<PlannedRank> ranks;
-  for (size_t rank = 0; rank < document.ranks.size(); ++rank) {
-    const Plan& plan = plan_of(document, rank);
-    ranks.push_back({plan.share.latent_rows, plan.limit_bytes, plan.predicted_peak_bytes});
+/// The shares of the ranks that a document describes. Empty if it is not of several ranks.
+std::vector<Share> shares_of(const Document& document) {
+  std::vector<Share> shares;
+  if (const RunStats* stats = document.as<RunStats>()) {
+    for (const RankStats& rank : stats->ranks)
+      shares.push_back({rank.latent_rows, rank.limit_bytes, rank.predicted_peak_bytes});
   }
-  return ranks;
-}
-
-std::vector<PlannedRank> planned_ranks(const RunStats& stats) {
-  std::vector<PlannedRank> ranks;
-  for (const RankStats& rank : stats.ranks)
-    ranks.push_back({rank.latent_rows, rank.limit_bytes, rank.predicted_peak_bytes});
-  return ranks;
-}
-
-std::vector<PlannedRank> planned_ranks(const RankedTraceDocument& document) {
-  std::vector<PlannedRank> ranks;
-  for (size_t rank = 0; rank < document.ranks.size(); ++rank) {
-    const Trace& trace = trace_of(document, rank).trace;
-    ranks.push_back({trace.rank->latent_rows, trace.limit_bytes, trace.rank->predicted_peak_bytes});
+  for (const DocumentPtr& rank : document.ranks) {
+    if (const PlanDocument* planned = rank->as<PlanDocument>()) {
+      const Plan& plan = planned->plan;
+      shares.push_back({plan.share.latent_rows, plan.limit_bytes, plan.predicted_peak_bytes});
+    } else {
+      const Trace& trace = rank->as<RecordedTrace>()->trace;
+      shares.push_back({trace.rank->latent_rows, trace.limit_bytes, trace.rank->predicted_peak_bytes});
+    }
   }
-  return ranks;
+  return shares;
 }
 
-std::vector<PlannedRank> planned_ranks(const RankedRun& run) {
-  if (run.planned() != nullptr) return planned_ranks(*run.planned());
-  return run.ran() != nullptr ? planned_ranks(*run.ran()) : planned_ranks(*run.recorded());
-}
-
-bool belongs(const RankedRun& run, const RankedTraceDocument& trace) {
-  return planned_ranks(run) == planned_ranks(trace);
-}
-
-bool belongs(const RankedRun& run, const RunStats& stats) {
-  return planned_ranks(run) == planned_ranks(stats);
-}
-
-/// Adds a document to the first run that it belongs to and that lacks its kind. Otherwise it gets its own
-/// run.
-template <typename T>
-void pair(std::vector<RankedRun>& runs, const DocumentPtr& document, DocumentPtr RankedRun::*place) {
-  for (RankedRun& run : runs) {
-    if (run.*place != nullptr || !belongs(run, *document->as<T>())) continue;
-    run.*place = document;
-    return;
-  }
-  RankedRun run;
-  run.*place = document;
-  runs.push_back(std::move(run));
+DocumentPtr SharedRun::*place_of(const Document& document) {
+  if (document.as<Plans>() != nullptr) return &SharedRun::plan;
+  return document.as<RunStats>() != nullptr ? &SharedRun::stats : &SharedRun::trace;
 }
 
 template <typename Build>
@@ -85,10 +42,10 @@ Cell of_bytes(int64_t bytes) {
 }
 
 /// One rank's figures, in the order of the columns of ranks_table().
-std::vector<Cell> cells_of(const RankedRun& run, size_t rank) {
+std::vector<Cell> cells_of(const SharedRun& run, size_t rank) {
   Cell limit, predicted, measured, ratio, planned_sent, sent, waited, share, planned_seconds, seconds;
-  if (const RankedTraceDocument* trace = run.recorded()) {
-    const Trace& of = trace_of(*trace, rank).trace;
+  if (run.trace) {
+    const Trace& of = run.trace->ranks[rank]->as<RecordedTrace>()->trace;
     const Timeline& timeline = *run.measured[rank];
     if (is_limit(of.limit_bytes)) limit = of_bytes(of.limit_bytes);
     if (of.rank->predicted_peak_bytes > 0) predicted = of_bytes(of.rank->predicted_peak_bytes);
@@ -107,16 +64,16 @@ std::vector<Cell> cells_of(const RankedRun& run, size_t rank) {
     sent = of_bytes(of.sent_bytes);
     seconds = of.seconds;
   }
-  if (const RankedPlanDocument* plan = run.planned()) {
-    const Plan& of = plan_of(*plan, rank);
+  if (const Plans* shared = run.planned()) {
+    const Plan& of = run.plan->ranks[rank]->as<PlanDocument>()->plan;
     if (is_limit(of.limit_bytes)) limit = of_bytes(of.limit_bytes);
     predicted = of_bytes(of.predicted_peak_bytes);
-    planned_sent = of_bytes(plan->shared.sent[rank].total());
+    planned_sent = of_bytes(shared->sent[rank].total());
     planned_seconds = of.predicted_seconds;
   }
   const double *a = std::get_if<double>(&measured), *b = std::get_if<double>(&predicted);
   if (a != nullptr && b != nullptr && *b > 0) ratio = *a / *b;
-  const Interval rows = run.rows(rank);
+  const Interval rows = run.shares[rank].rows;
   const std::string rows_text =
       rows.length() > 0 ? std::to_string(rows.begin) + " to " + std::to_string(rows.end) : "none";
   return {std::to_string(rank), rows_text, limit,  predicted, measured,        ratio,
@@ -163,15 +120,7 @@ void drop_empty_columns(Table& table) {
 
 }  // namespace
 
-size_t RankedRun::ranks() const {
-  return planned_ranks(*this).size();
-}
-
-Interval RankedRun::rows(size_t rank) const {
-  return planned_ranks(*this)[rank].rows;
-}
-
-std::string RankedRun::label() const {
+std::string SharedRun::label() const {
   std::string text;
   for (const DocumentPtr& document : {plan, stats, trace}) {
     if (document) text += (text.empty() ? "" : ", ") + document->file.string();
@@ -179,31 +128,29 @@ std::string RankedRun::label() const {
   return text;
 }
 
-std::vector<RankedRun> ranked_runs(const std::vector<DocumentPtr>& documents) {
-  std::vector<RankedRun> runs;
-  for (const DocumentPtr& document : documents) {
-    if (document->as<RankedPlanDocument>() == nullptr) continue;
-    runs.emplace_back();
-    runs.back().plan = document;
+std::vector<SharedRun> shared_runs(const std::vector<DocumentPtr>& documents) {
+  std::vector<SharedRun> runs;
+  for (const auto place : {&SharedRun::plan, &SharedRun::stats, &SharedRun::trace}) {
+    for (const DocumentPtr& document : documents) {
+      std::vector<Share> shares = shares_of(*document);
+      if (shares.empty() || place_of(*document) != place) continue;
+      auto run = std::find_if(runs.begin(), runs.end(), [&](const SharedRun& other) {
+        return other.*place == nullptr && other.shares == shares;
+      });
+      if (run == runs.end()) run = runs.insert(run, SharedRun{std::move(shares)});
+      (*run).*place = document;
+    }
   }
-  for (const DocumentPtr& document : documents) {
-    const RunStats* stats = document->as<RunStats>();
-    if (stats != nullptr && !stats->ranks.empty()) pair<RunStats>(runs, document, &RankedRun::stats);
-  }
-  for (const DocumentPtr& document : documents) {
-    if (document->as<RankedTraceDocument>() != nullptr)
-      pair<RankedTraceDocument>(runs, document, &RankedRun::trace);
-  }
-  for (RankedRun& run : runs) {
-    if (run.plan) run.predicted = timelines(run.planned()->ranks, predicted_timeline);
-    if (run.trace) run.measured = timelines(run.recorded()->ranks, measured_timeline);
+  for (SharedRun& run : runs) {
+    if (run.plan) run.predicted = timelines(run.plan->ranks, predicted_timeline);
+    if (run.trace) run.measured = timelines(run.trace->ranks, measured_timeline);
   }
   return runs;
 }
 
-Table ranks_table(const RankedRun& run) {
+Table ranks_table(const SharedRun& run) {
   Table table{"Ranks", columns_of_ranks(), {}};
-  for (size_t rank = 0; rank < run.ranks(); ++rank) table.rows.push_back({cells_of(run, rank), false});
+  for (size_t rank = 0; rank < run.shares.size(); ++rank) table.rows.push_back({cells_of(run, rank), false});
   constexpr size_t kPredicted = 3, kMeasured = 4;
   const size_t peak = run.trace || run.stats ? kMeasured : kPredicted;
   const auto bytes_of = [&](const Row& row) {
@@ -218,16 +165,12 @@ Table ranks_table(const RankedRun& run) {
   return table;
 }
 
-double waited_seconds(const RankedTraceDocument& trace, size_t rank) {
-  return trace_of(trace, rank).trace.rank->waited_seconds;
-}
-
-std::vector<Chart> rank_charts(const RankedRun& run, bool measured, size_t most_ranks, size_t columns) {
+std::vector<Chart> rank_charts(const SharedRun& run, bool measured, size_t most_ranks, size_t columns) {
   const auto& timelines_shown = measured ? run.measured : run.predicted;
   std::vector<Chart> charts;
   for (size_t rank = 0; rank < std::min(most_ranks, timelines_shown.size()); ++rank) {
     const Timeline& timeline = *timelines_shown[rank];
-    const Interval rows = run.rows(rank);
+    const Interval rows = run.shares[rank].rows;
     const std::string title =
         "Rank " + std::to_string(rank) +
         (rows.length() > 0 ? ", rows " + std::to_string(rows.begin) + " to " + std::to_string(rows.end)

@@ -80,23 +80,21 @@ std::string text_of(const FrontierDocument& frontier) {
   return text + (frontier.assumed ? ", by assumed costs" : "");
 }
 
-std::string text_of(const RankedPlanDocument& document) {
-  const Plans& shared = document.shared;
+std::string text_of(const Plans& shared, const std::vector<DocumentPtr>& ranks) {
   int64_t peak = 0;
-  for (const DocumentPtr& rank : document.ranks)
+  for (const DocumentPtr& rank : ranks)
     peak = std::max(peak, rank->as<PlanDocument>()->plan.predicted_peak_bytes);
-  return counted(static_cast<int64_t>(document.ranks.size()), "rank", "ranks") + ", " +
-         request_text(shared.request) + ", peak " + bytes_text(peak) + " at most, " +
-         format(Unit::seconds, shared.predicted_seconds) + ", " + bytes_text(shared.sent_bytes()) + " sent";
+  return counted(static_cast<int64_t>(ranks.size()), "rank", "ranks") + ", " + request_text(shared.request) +
+         ", peak " + bytes_text(peak) + " at most, " + format(Unit::seconds, shared.predicted_seconds) +
+         ", " + bytes_text(shared.sent_bytes()) + " sent";
 }
 
-std::string text_of(const RankedTraceDocument& document) {
+std::string text_of(const TracesDocument&, const std::vector<DocumentPtr>& ranks) {
   double seconds = 0;
-  for (const DocumentPtr& rank : document.ranks)
-    seconds = std::max(seconds, rank->as<RecordedTrace>()->trace.seconds);
-  const Trace& first = document.ranks.front()->as<RecordedTrace>()->trace;
-  return counted(static_cast<int64_t>(document.ranks.size()), "rank", "ranks") + ", " +
-         one_line(first.model) + ", " + format(Unit::seconds, seconds) + ", " + one_line(first.device);
+  for (const DocumentPtr& rank : ranks) seconds = std::max(seconds, rank->as<RecordedTrace>()->trace.seconds);
+  const Trace& first = ranks.front()->as<RecordedTrace>()->trace;
+  return counted(static_cast<int64_t>(ranks.size()), "rank", "ranks") + ", " + one_line(first.model) + ", " +
+         format(Unit::seconds, seconds) + ", " + one_line(first.device);
 }
 
 std::string text_of(const profiler::MemoryHistory& history, const std::string& recorded_device) {
@@ -122,6 +120,8 @@ std::string summary(const Document& document, const std::string& recorded_device
   const auto text = [&](const auto& contents) {
     if constexpr (std::is_same_v<decltype(contents), const profiler::MemoryHistory&>) {
       return text_of(contents, recorded_device);
+    } else if constexpr (requires { text_of(contents, document.ranks); }) {
+      return text_of(contents, document.ranks);
     } else {
       return text_of(contents);
     }

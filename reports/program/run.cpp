@@ -113,7 +113,7 @@ std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
   };
   for (const DocumentPtr& document : documents) {
     add(*document);
-    for (const DocumentPtr& rank : ranks_of(*document)) add(*rank);
+    for (const DocumentPtr& rank : document->ranks) add(*rank);
   }
   return models;
 }
@@ -122,7 +122,7 @@ std::vector<NamedFile> models_of(const std::vector<DocumentPtr>& documents) {
 void check_options_of(const Arguments& asked, const std::vector<DocumentPtr>& documents) {
   const bool recorded = std::any_of(documents.begin(), documents.end(), is_recorded);
   const bool planned = std::any_of(documents.begin(), documents.end(), [](const DocumentPtr& document) {
-    return document->as<PlanDocument>() != nullptr || document->as<RankedPlanDocument>() != nullptr;
+    return document->as<PlanDocument>() != nullptr || document->as<Plans>() != nullptr;
   });
   constexpr const char* kRecorded = "a memory snapshot of PyTorch";
   for (const std::string& option : asked.of_recorded) {

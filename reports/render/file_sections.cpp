@@ -33,8 +33,8 @@ std::vector<Cell> environment_of(const Document& document, const std::string& re
   } else if (const RecordedTrace* trace = document.as<RecordedTrace>()) {
     device = text_or_nothing(trace->trace.device);
     libraries = text_or_nothing(trace->trace.libraries);
-  } else if (const std::vector<DocumentPtr> ranks = ranks_of(document); !ranks.empty()) {
-    return environment_of(*ranks.front(), recorded_device);
+  } else if (!document.ranks.empty()) {
+    return environment_of(*document.ranks.front(), recorded_device);
   } else if (const profiler::Profile* profile = document.as<profiler::Profile>()) {
     device = text_or_nothing(profile->device);
     libraries = text_or_nothing(profile->libraries);

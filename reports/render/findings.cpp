@@ -146,7 +146,7 @@ Findings work_out(const std::vector<DocumentPtr>& documents, const ReportOptions
   found.recorded_device = options.recorded_device;
   found.runs = pair_runs(documents);
   bring_main_run_forward(found.runs);
-  found.ranked = ranked_runs(documents);
+  found.shared = shared_runs(documents);
   for (const DocumentPtr& document : documents) {
     if (document->as<profiler::Profile>() != nullptr) found.profiles.push_back(document);
     if (document->as<FrontierDocument>() != nullptr) found.frontiers.push_back(document);

@@ -50,7 +50,7 @@ struct PeakFindings {
 struct Findings {
   std::vector<DocumentPtr> documents;
   std::vector<ReportedRun> runs;
-  std::vector<RankedRun> ranked;
+  std::vector<SharedRun> shared;
   std::vector<PeakFindings> peaks;
   std::vector<DocumentPtr> profiles, frontiers, histories, eager;
   std::string recorded_device{};      ///< device of the histories; empty if not given

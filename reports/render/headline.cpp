@@ -164,7 +164,7 @@ Headline headline_of(const Findings& found) {
     for (const ReportedRun& run : found.runs) {
       if (&run != &main && run.planned() != nullptr) headline.beside.push_back(beside_sentence(run));
     }
-  } else if (!found.runs.empty() || !found.ranked.empty()) {
+  } else if (!found.runs.empty() || !found.shared.empty()) {
     return headline;
   } else if (!found.histories.empty()) {
     headline = history_headline(found);

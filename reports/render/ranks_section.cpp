@@ -14,8 +14,8 @@ std::string memory_text(double bytes) {
   return format(Unit::bytes, bytes);
 }
 
-std::string shared_plan_sentence(const RankedPlanDocument& document) {
-  const Plans& shared = document.shared;
+std::string shared_plan_sentence(const Document& document) {
+  const Plans& shared = *document.as<Plans>();
   size_t neediest = 0;
   const auto peak = [&](size_t rank) {
     return document.ranks[rank]->as<PlanDocument>()->plan.predicted_peak_bytes;
@@ -37,7 +37,7 @@ std::string shared_plan_sentence(const RankedPlanDocument& document) {
   return text + ".";
 }
 
-std::string ranks_run_sentence(const RankedRun& run) {
+std::string ranks_run_sentence(const SharedRun& run) {
   const std::vector<RankStats>& ranks = run.ran()->ranks;
   size_t neediest = 0;
   int64_t sent = 0, predicted_sent = 0;
@@ -56,19 +56,18 @@ std::string ranks_run_sentence(const RankedRun& run) {
                      : ", where " + memory_text(double(predicted_sent)) + " were predicted.");
 }
 
-std::string wait_sentence(const RankedRun& run) {
-  const RankedTraceDocument& trace = *run.recorded();
-  size_t longest = 0;
+std::string wait_sentence(const SharedRun& run) {
+  std::vector<const Trace*> traces;
+  for (const DocumentPtr& rank : run.trace->ranks) traces.push_back(&rank->as<RecordedTrace>()->trace);
   int64_t left_out = 0;
-  for (size_t rank = 0; rank < trace.ranks.size(); ++rank) {
-    if (waited_seconds(trace, rank) > waited_seconds(trace, longest)) longest = rank;
-    left_out += trace.ranks[rank]->as<RecordedTrace>()->trace.rank->calls_left_out;
-  }
-  const double seconds = trace.ranks[longest]->as<RecordedTrace>()->trace.seconds;
-  std::string text = "In " + run.trace->file.string() + " rank " + std::to_string(longest) +
-                     " waited longest for others: " + format(Unit::seconds, waited_seconds(trace, longest));
-  if (seconds > 0)
-    text += ", " + format(Unit::share, waited_seconds(trace, longest) / seconds) + " of its time";
+  for (const Trace* trace : traces) left_out += trace->rank->calls_left_out;
+  const auto longest = std::max_element(traces.begin(), traces.end(), [](const Trace* a, const Trace* b) {
+    return a->rank->waited_seconds < b->rank->waited_seconds;
+  });
+  const double waited = (*longest)->rank->waited_seconds, seconds = (*longest)->seconds;
+  std::string text = "In " + run.trace->file.string() + " rank " + std::to_string(longest - traces.begin()) +
+                     " waited longest for others: " + format(Unit::seconds, waited);
+  if (seconds > 0) text += ", " + format(Unit::share, waited / seconds) + " of its time";
   if (left_out > 0)
     text += "; " + counted(left_out, "call", "calls") + " beyond those recorded one by one are not drawn";
   return text + ".";
@@ -76,9 +75,9 @@ std::string wait_sentence(const RankedRun& run) {
 
 }  // namespace
 
-std::vector<std::string> rank_sentences(const RankedRun& run) {
+std::vector<std::string> shared_run_sentences(const SharedRun& run) {
   std::vector<std::string> sentences;
-  if (run.plan) sentences.push_back(shared_plan_sentence(*run.planned()));
+  if (run.plan) sentences.push_back(shared_plan_sentence(*run.plan));
   if (run.stats) sentences.push_back(ranks_run_sentence(run));
   if (run.trace) sentences.push_back(wait_sentence(run));
   return sentences;
@@ -87,16 +86,16 @@ std::vector<std::string> rank_sentences(const RankedRun& run) {
 namespace {
 
 /// The ranks' charts, one below the other.
-Part charts_of_ranks(const Findings& found, const RankedRun& run, bool measured) {
+Part charts_of_ranks(const Findings& found, const SharedRun& run, bool measured) {
   Part part;
   part.heading = measured ? "Memory over time, measured" : "Memory over time, predicted";
-  if (found.ranked.size() > 1) part.heading += ": " + (measured ? run.trace : run.plan)->file.string();
+  if (found.shared.size() > 1) part.heading += ": " + (measured ? run.trace : run.plan)->file.string();
   part.same_axes = true;
   for (Chart& chart : rank_charts(run, measured, kMostRanksDrawn, kRankColumns))
     part.charts.push_back(with_other_limit(std::move(chart), found));
-  if (run.ranks() > kMostRanksDrawn) {
+  if (run.shares.size() > kMostRanksDrawn) {
     part.sentences.push_back("The first " + std::to_string(kMostRanksDrawn) + " of " +
-                             std::to_string(run.ranks()) + " ranks are drawn.");
+                             std::to_string(run.shares.size()) + " ranks are drawn.");
   }
   return part;
 }
@@ -105,9 +104,9 @@ Part charts_of_ranks(const Findings& found, const RankedRun& run, bool measured)
 
 Section ranks_section(const Findings& found) {
   Section section{"Ranks", {}};
-  for (const RankedRun& run : found.ranked) {
+  for (const SharedRun& run : found.shared) {
     Part part;
-    part.heading = found.ranked.size() > 1 ? run.label() : "";
+    part.heading = found.shared.size() > 1 ? run.label() : "";
     part.tables.push_back(ranks_table(run));
     section.parts.push_back(std::move(part));
     if (!run.predicted.empty()) section.parts.push_back(charts_of_ranks(found, run, false));

@@ -21,8 +21,8 @@ std::string page_title(const Findings& found) {
   for (const ReportedRun& run : found.runs) {
     if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->plan.request);
   }
-  for (const RankedRun& run : found.ranked) {
-    if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->shared.request);
+  for (const SharedRun& run : found.shared) {
+    if (run.planned() != nullptr) return "Headroom: " + request_text(run.planned()->request);
   }
   if (!found.frontiers.empty())
     return "Headroom: " + request_text(found.frontiers.front()->as<FrontierDocument>()->request);
@@ -71,7 +71,7 @@ Report make_report(const std::vector<DocumentPtr>& documents, const ReportOption
   };
   // Sections that a page opens below its key figures. With a decode: memory and remedies for the peak.
   // Otherwise: the main contents of the files.
-  const bool decode = !found.runs.empty() || !found.ranked.empty();
+  const bool decode = !found.runs.empty() || !found.shared.empty();
   const bool history = !decode && !found.histories.empty();
   const bool frontier = !decode && !history && !found.frontiers.empty();
   const bool eager = !decode && !history && !frontier && found.profiles.empty();

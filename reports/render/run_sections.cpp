@@ -109,7 +109,7 @@ Chart with_other_limit(Chart chart, const Findings& found) {
 }
 
 bool several_runs(const Findings& found) {
-  return found.runs.size() + found.ranked.size() > 1;
+  return found.runs.size() + found.shared.size() > 1;
 }
 
 std::string heading_of(const Findings& found, const ReportedRun& run) {
@@ -125,7 +125,7 @@ Section summary_section(const Findings& found) {
     section.parts.back().heading = heading;
     section.parts.back().sentences = std::move(sentences);
   };
-  for (const RankedRun& run : found.ranked) add(several ? run.label() : "", rank_sentences(run));
+  for (const SharedRun& run : found.shared) add(several ? run.label() : "", shared_run_sentences(run));
   for (const ReportedRun& run : found.runs) add(several ? run.label() : "", run_sentences(found, run));
   add(several ? "All together" : "", other_sentences(found));
   return section;

@@ -13,7 +13,7 @@ namespace headroom::reports {
 std::vector<std::string> run_sentences(const Findings& found, const ReportedRun& run);
 
 /// Requirements of a plan for several ranks, and the time that ranks waited for one another.
-std::vector<std::string> rank_sentences(const RankedRun& run);
+std::vector<std::string> shared_run_sentences(const SharedRun& run);
 
 /// Sentences on scaling, profiles and frontiers.
 std::vector<std::string> other_sentences(const Findings& found);

@@ -123,7 +123,7 @@ class BoundedSearch {
     return most;
   }
 
-  /// Ranks buffers by preference. Three rounds use lifetime, area and the peak of live bytes beside the
+  /// Orders buffers by preference. Three rounds use lifetime, area and the peak of live bytes beside the
   /// buffer. Later rounds are randomised.
   void rank(int round) {
     const auto random = [&] { return double(random_() >> 11) * 0x1p-53; };

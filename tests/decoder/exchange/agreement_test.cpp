@@ -1,4 +1,4 @@
-#include "decoder/exchange/agreement.h"
+#include "decoder/exchange/exchange.h"
 
 #include <catch2/catch.hpp>
 #include <set>

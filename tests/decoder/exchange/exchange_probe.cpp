@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "decoder/exchange/agreement.h"
+#include "decoder/exchange/exchange.h"
 #include "decoder/exchange/open_exchange.h"
 
 // One rank of tests/decoder/exchange/c10d_exchange_test.cpp: does what its words say, and ends as programs

@@ -1,4 +1,4 @@
-#include "decoder/exchange/rank_environment.h"
+#include "decoder/exchange/open_exchange.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -45,9 +45,8 @@ TEST_CASE("workspace: each rank's part of a file is a document behind it, and go
   open(workspace, {sample_files().file("plan.json"), path(files, "plan.json"), path(files, "trace.json")});
   REQUIRE(workspace.documents().size() == 9);
   const reports::DocumentPtr plan = workspace.documents()[1];
-  CHECK(workspace.chosen<reports::RankedPlanDocument>() == plan);
-  for (size_t rank = 0; rank < 3; ++rank)
-    CHECK(workspace.documents()[2 + rank] == reports::ranks_of(*plan)[rank]);
+  CHECK(workspace.chosen<Plans>() == plan);
+  for (size_t rank = 0; rank < 3; ++rank) CHECK(workspace.documents()[2 + rank] == plan->ranks[rank]);
   // The pages have rank 0 to show.
   CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[2]);
   CHECK(workspace.chosen<RecordedTrace>() == workspace.documents()[6]);
@@ -58,12 +57,12 @@ TEST_CASE("workspace: each rank's part of a file is a document behind it, and go
   open(workspace, {path(files, "plan.json")});  // again: in its place
   REQUIRE(workspace.documents().size() == 9);
   CHECK(workspace.documents()[1] != plan);
-  CHECK(workspace.documents()[1]->as<reports::RankedPlanDocument>() != nullptr);
-  CHECK(workspace.documents()[5]->as<reports::RankedTraceDocument>() != nullptr);
+  CHECK(workspace.documents()[1]->as<Plans>() != nullptr);
+  CHECK(workspace.documents()[5]->as<reports::TracesDocument>() != nullptr);
 
   workspace.close(workspace.documents()[3]);  // one rank's part
   REQUIRE(workspace.documents().size() == 5);
-  CHECK(workspace.chosen<reports::RankedPlanDocument>() == nullptr);
+  CHECK(workspace.chosen<Plans>() == nullptr);
   CHECK(workspace.chosen<reports::PlanDocument>() == workspace.documents()[0]);
 }
 
@@ -83,7 +82,7 @@ TEST_CASE("documents: a file of several ranks has its parts below it") {
   CHECK(file->child(2)->text(0).contains("Rank 2"));
   Q_EMIT tree->itemClicked(file->child(2), 0);
   CHECK(workspace.chosen<reports::PlanDocument>()->rank == 2u);
-  CHECK(workspace.chosen<reports::RankedPlanDocument>() != nullptr);
+  CHECK(workspace.chosen<Plans>() != nullptr);
 }
 
 TEST_CASE("ranks: the plan of a rank has a table of all ranks, with what a run measured") {
@@ -171,8 +170,8 @@ TEST_CASE(
   RunForm form(workspace);
   page.show();
   open(workspace, all_of(three_ranks()));
-  const reports::DocumentPtr plan = workspace.chosen<reports::RankedPlanDocument>();
-  const auto& ranks = reports::ranks_of(*plan);
+  const reports::DocumentPtr plan = workspace.chosen<Plans>();
+  const auto& ranks = plan->ranks;
   REQUIRE(ranks[0]->as<reports::PlanDocument>()->plan.passes.size() ==
           ranks[2]->as<reports::PlanDocument>()->plan.passes.size());
   const auto beside = [&](size_t rank) {

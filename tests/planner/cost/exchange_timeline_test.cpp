@@ -1,4 +1,3 @@
-#include "planner/cost/exchange_timeline.h"
 
 #include <catch2/catch.hpp>
 

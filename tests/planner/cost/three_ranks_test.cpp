@@ -2,7 +2,6 @@
 
 #include "decoder/schedule/build_plan.h"
 #include "planner/cost/exchange_costs.h"
-#include "planner/cost/exchange_timeline.h"
 #include "tests/decoder/plan/small_plan.h"
 
 namespace headroom::planner {

@@ -1,11 +1,11 @@
-#include "planner/search/ranked_plan.h"
+#include "planner/search/make_plans.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
 
 #include "decoder/families/load_model.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/exchange_timeline.h"
+#include "planner/cost/exchange_costs.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
@@ -52,9 +52,9 @@ TEST_CASE("a plan for one rank is the plan of a single decode") {
     const CostModel costs = test::exact_costs(model.graph, device);
     const Request request = test::request_for(model, {1, 20, 24}, 2, Dtype::fp32, device);
     for (const int64_t limit :
-         {kNoLimit, smallest_ranked_plan({model, request, {}, costs}, {1, kEthernet}).plans[0].limit_bytes}) {
+         {kNoLimit, smallest_plans({model, request, {}, costs}, {1, kEthernet}).plans[0].limit_bytes}) {
       const Plan single = make_plan({model, request, {.limit_bytes = limit}, costs}).value();
-      const Plans ranked = make_ranked_plan({model, request, {}, costs}, {1, kEthernet}, {limit}).value();
+      const Plans ranked = make_plans({model, request, {}, costs}, {1, kEthernet}, {limit}).value();
       require_sound(ranked, model, {limit});
       CHECK(ranked.predicted_seconds == single.predicted_seconds);
       CHECK(ranked.transfers.empty());
@@ -97,13 +97,13 @@ TEST_CASE("drawn problems: ranks keep to their limits, down to the smallest") {
     const Ranks ranks{static_cast<int32_t>(random.integer(1, 5)),
                       {random.uniform(1e6, 1e11), random.uniform(0, 1e-3)}};
     CAPTURE(ranks.count, request.height_pixels, model.class_name);
-    const int64_t smallest = most_bytes(smallest_ranked_plan(problem, ranks));
-    const Plans fastest = make_ranked_plan(problem, ranks, equal_limits(ranks.count, kNoLimit)).value();
+    const int64_t smallest = most_bytes(smallest_plans(problem, ranks));
+    const Plans fastest = make_plans(problem, ranks, equal_limits(ranks.count, kNoLimit)).value();
     const int64_t most = most_bytes(fastest);
     for (const int64_t limit : {kNoLimit, most, (smallest + most) / 2, smallest}) {
       std::vector<int64_t> limits = equal_limits(ranks.count, limit);
       limits.back() += random.integer(0, 1000);
-      const std::optional<Plans> plan = make_ranked_plan(problem, ranks, limits);
+      const std::optional<Plans> plan = make_plans(problem, ranks, limits);
       REQUIRE(plan);
       require_sound(*plan, model, limits);
       CHECK(plan->link == ranks.link);
@@ -123,15 +123,15 @@ TEST_CASE("a smaller limit for each rank gives more bands, and a rank needs less
   const Request request = test::request_for(model, {1, 64, 64});
   const Problem problem{model, request, {}, costs};
   const Ranks ranks{4, kEthernet};
-  const Plans fastest = make_ranked_plan(problem, ranks, equal_limits(4, kNoLimit)).value();
-  const int64_t smallest = most_bytes(smallest_ranked_plan(problem, ranks));
-  const Plans tight = make_ranked_plan(problem, ranks, equal_limits(4, smallest)).value();
+  const Plans fastest = make_plans(problem, ranks, equal_limits(4, kNoLimit)).value();
+  const int64_t smallest = most_bytes(smallest_plans(problem, ranks));
+  const Plans tight = make_plans(problem, ranks, equal_limits(4, smallest)).value();
   CHECK(bands_of(tight.plans[1]) > bands_of(fastest.plans[1]));
   CHECK(tight.predicted_seconds > fastest.predicted_seconds);
   CHECK_FALSE(tight.plans[1].optimal);
   CHECK(tight.plans[1].bound_seconds == 0);
 
-  const Plans alone = make_ranked_plan(problem, {1, kEthernet}, {kNoLimit}).value();
+  const Plans alone = make_plans(problem, {1, kEthernet}, {kNoLimit}).value();
   CHECK(fastest.predicted_seconds < alone.predicted_seconds / 3);
   CHECK(most_bytes(fastest) < most_bytes(alone) * 2 / 3);
 }
@@ -141,8 +141,8 @@ TEST_CASE("rows are exchanged for each convolution where the link is fast, and r
   const CostModel costs(model.graph);
   const Problem problem{model, test::request_for(model, {1, 64, 64}), {}, costs};
   const std::vector<int64_t> limits = equal_limits(4, kNoLimit);
-  const Plans fast = make_ranked_plan(problem, {4, {1e12, 0}}, limits).value();
-  const Plans slow = make_ranked_plan(problem, {4, {1e5, 0.2}}, limits).value();
+  const Plans fast = make_plans(problem, {4, {1e12, 0}}, limits).value();
+  const Plans slow = make_plans(problem, {4, {1e5, 0.2}}, limits).value();
   CHECK(fast.plans[0].kept.size() > slow.plans[0].kept.size());
   CHECK(fast.transfers.size() > slow.transfers.size());
   // Each plan is better on the link that it was made for.
@@ -159,11 +159,11 @@ TEST_CASE("limits by rank: the smallest of them holds for all") {
   const CostModel costs(model.graph);
   const Problem problem{model, test::request_for(model, {1, 40, 40}), {}, costs};
   const Ranks ranks{3, kEthernet};
-  const int64_t smallest = most_bytes(smallest_ranked_plan(problem, ranks));
+  const int64_t smallest = most_bytes(smallest_plans(problem, ranks));
   std::vector<int64_t> limits{kNoLimit, smallest + 4096, kNoLimit / 2};
-  require_sound(make_ranked_plan(problem, ranks, limits).value(), model, limits);
+  require_sound(make_plans(problem, ranks, limits).value(), model, limits);
   limits[2] = smallest / 2;
-  CHECK_FALSE(make_ranked_plan(problem, ranks, limits));
+  CHECK_FALSE(make_plans(problem, ranks, limits));
 }
 
 TEST_CASE("tensors of ranks do not live below the device") {
@@ -171,7 +171,7 @@ TEST_CASE("tensors of ranks do not live below the device") {
   const CostModel costs(model.graph);
   const Request request = test::request_for(model, {1, 8, 8});
   const auto with = [&](const PlanOptions& options) {
-    return make_ranked_plan({model, request, options, costs}, {2, kEthernet}, equal_limits(2, kNoLimit));
+    return make_plans({model, request, options, costs}, {2, kEthernet}, equal_limits(2, kNoLimit));
   };
   CHECK_THROWS_WITH(with({.host_limit_bytes = 1 << 20}), "--host-limit: not with --ranks");
   CHECK_THROWS_WITH(with({.scratch_limit_bytes = 1 << 20, .scratch_folder = "/"}),

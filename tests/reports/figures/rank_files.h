@@ -8,7 +8,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/trace_file.h"
-#include "planner/search/ranked_plan.h"
+#include "planner/search/make_plans.h"
 #include "reports/figures/document.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"
@@ -36,9 +36,9 @@ struct RankFiles {
     const planner::Problem problem{model, request, {}, costs};
     const planner::Ranks shared{ranks, {1e9, 1e-4}};
     std::vector<int64_t> limits;
-    for (const Plan& own : planner::smallest_ranked_plan(problem, shared).plans)
+    for (const Plan& own : planner::smallest_plans(problem, shared).plans)
       limits.push_back(own.limit_bytes + spare_bytes);
-    plan = planner::make_ranked_plan(problem, shared, limits).value();
+    plan = planner::make_plans(problem, shared, limits).value();
     for (int32_t rank = 0; rank < ranks; ++rank) traces.push_back(trace_of(rank));
     stats = stats_of();
     write();

@@ -28,27 +28,27 @@ TEST_CASE("ranks: plan, statistics and trace of one decode are one run, in whate
   const RankFiles files, other(3, 10, 5000), fewer(2);
   const DocumentPtr plan = files.read("plan.json"), stats = files.read("stats.json"),
                     trace = files.read("trace.json");
-  const std::vector<RankedRun> one = ranked_runs({trace, stats, plan});
+  const std::vector<SharedRun> one = shared_runs({trace, stats, plan});
   REQUIRE(one.size() == 1);
   CHECK((one[0].plan == plan && one[0].stats == stats && one[0].trace == trace));
-  CHECK(one[0].ranks() == 3);
+  CHECK(one[0].shares.size() == 3);
   CHECK(one[0].predicted.size() == 3);
   CHECK(one[0].measured.size() == 3);
   CHECK(one[0].label() ==
         files.file("plan.json") + ", " + files.file("stats.json") + ", " + files.file("trace.json"));
 
   // A plan of the same rows with another limit, and one for fewer ranks: theirs go to them.
-  const std::vector<RankedRun> three =
-      ranked_runs({plan, other.read("trace.json"), other.read("plan.json"), fewer.read("stats.json"), stats});
+  const std::vector<SharedRun> three =
+      shared_runs({plan, other.read("trace.json"), other.read("plan.json"), fewer.read("stats.json"), stats});
   REQUIRE(three.size() == 3);
   CHECK((three[0].plan == plan && three[0].stats == stats && three[0].trace == nullptr));
   CHECK((three[1].plan->file == other.file("plan.json") && three[1].trace->file == other.file("trace.json")));
   CHECK((three[2].plan == nullptr && three[2].stats->file == fewer.file("stats.json")));
-  CHECK(three[2].ranks() == 2);
+  CHECK(three[2].shares.size() == 2);
   CHECK(three[2].predicted.empty());
 
   // Without a plan the trace goes to the statistics. A second trace has a run of its own.
-  const std::vector<RankedRun> two = ranked_runs({trace, stats, trace});
+  const std::vector<SharedRun> two = shared_runs({trace, stats, trace});
   REQUIRE(two.size() == 2);
   CHECK((two[0].stats == stats && two[0].trace == trace));
   CHECK((two[1].stats == nullptr && two[1].trace == trace));
@@ -56,14 +56,13 @@ TEST_CASE("ranks: plan, statistics and trace of one decode are one run, in whate
   // Files of a single rank do not form a run of several ranks.
   RunStats alone = files.stats;
   alone.ranks.clear();
-  CHECK(
-      ranked_runs({ranks_of(*plan)[0], ranks_of(*trace)[1], test::document_of(alone, "alone.json")}).empty());
+  CHECK(shared_runs({plan->ranks[0], trace->ranks[1], test::document_of(alone, "alone.json")}).empty());
 }
 
 TEST_CASE("ranks: the table has what the files say of each rank, and no column that they say nothing for") {
   const RankFiles files;
-  const RankedRun run =
-      ranked_runs({files.read("plan.json"), files.read("stats.json"), files.read("trace.json")})[0];
+  const SharedRun run =
+      shared_runs({files.read("plan.json"), files.read("stats.json"), files.read("trace.json")})[0];
   const Table table = ranks_table(run);
   REQUIRE(table.rows.size() == 3);
   CHECK(table.columns.size() == 12);
@@ -95,19 +94,19 @@ TEST_CASE("ranks: the table has what the files say of each rank, and no column t
     CHECK(table.rows[rank].stands_out == (&files.stats.ranks[rank] == &*highest));
 
   // Each kind of file alone makes a table.
-  const Table planned = ranks_table(ranked_runs({files.read("plan.json")})[0]);
+  const Table planned = ranks_table(shared_runs({files.read("plan.json")})[0]);
   CHECK(planned.columns.size() == 6);
   CHECK(std::count_if(planned.rows.begin(), planned.rows.end(),
                       [](const Row& row) { return row.stands_out; }) == 1);
-  CHECK(ranks_table(ranked_runs({files.read("stats.json")})[0]).columns.size() == 9);
-  const Table traced = ranks_table(ranked_runs({files.read("trace.json")})[0]);
+  CHECK(ranks_table(shared_runs({files.read("stats.json")})[0]).columns.size() == 9);
+  const Table traced = ranks_table(shared_runs({files.read("trace.json")})[0]);
   CHECK(traced.columns.size() == 10);
   CHECK(value_of(traced, 2, "peak", "measured") == 1002);
 }
 
 TEST_CASE("ranks: charts of all ranks are by one clock, with a strip for what they waited") {
   const RankFiles files;
-  const RankedRun run = ranked_runs({files.read("plan.json"), files.read("trace.json")})[0];
+  const SharedRun run = shared_runs({files.read("plan.json"), files.read("trace.json")})[0];
   const double passes = double(files.plan.plans[0].passes.size());
   const std::vector<Chart> measured = rank_charts(run, true, 16, 400);
   REQUIRE(measured.size() == 3);
@@ -135,7 +134,7 @@ TEST_CASE("ranks: charts of all ranks are by one clock, with a strip for what th
       if (left >= offset + 0.5 && right <= offset + 0.5 + files.waited_seconds(rank))
         CHECK(chart.strip->share[i] == Approx(1));
     }
-    CHECK(waited == Approx(waited_seconds(*run.recorded(), rank)));
+    CHECK(waited == Approx(run.trace->ranks[rank]->as<RecordedTrace>()->trace.rank->waited_seconds));
   }
   CHECK(rank_charts(run, true, 2, 400).size() == 2);
   const std::vector<Chart> predicted = rank_charts(run, false, 16, 400);
@@ -147,14 +146,14 @@ TEST_CASE("ranks: charts of all ranks are by one clock, with a strip for what th
 TEST_CASE("ranks: what is drawn of a plan reaches what it predicts, of ranks without rows as well") {
   const RankFiles files(5, 3);
   const DocumentPtr plan = files.read("plan.json");
-  const RankedRun run = ranked_runs({plan, files.read("stats.json"), files.read("trace.json")})[0];
+  const SharedRun run = shared_runs({plan, files.read("stats.json"), files.read("trace.json")})[0];
   REQUIRE(run.trace != nullptr);
   REQUIRE(run.predicted.size() == 5);
   for (size_t rank = 0; rank < 5; ++rank) {
     CAPTURE(rank);
     const Timeline& timeline = *run.predicted[rank];
     const Plan& own = files.plan.plans[rank];
-    CHECK(run.rows(rank).length() == (rank < 3 ? 1 : 0));
+    CHECK(run.shares[rank].rows.length() == (rank < 3 ? 1 : 0));
     CHECK(timeline.total_bytes(timeline.peak()) == own.predicted_peak_bytes);
     CHECK(timeline.end_seconds() == Approx(own.predicted_seconds));
     CHECK(timeline.passes().size() == own.passes.size());
@@ -173,12 +172,12 @@ TEST_CASE("ranks: what is drawn of a plan reaches what it predicts, of ranks wit
 TEST_CASE("ranks: the parts of a file are documents of their own") {
   const RankFiles files(2);
   const DocumentPtr plan = files.read("plan.json"), trace = files.read("trace.json");
-  REQUIRE(ranks_of(*plan).size() == 2);
-  REQUIRE(ranks_of(*trace).size() == 2);
-  CHECK(ranks_of(*files.read("stats.json")).empty());
-  CHECK(ranks_of(*plan)[1]->as<PlanDocument>()->plan == files.plan.plans[1]);
-  CHECK(ranks_of(*trace)[1]->as<RecordedTrace>()->trace.rank == files.traces[1].rank);
-  CHECK(name_of(*ranks_of(*trace)[1]) == files.file("trace.json") + ", rank 1");
+  REQUIRE(plan->ranks.size() == 2);
+  REQUIRE(trace->ranks.size() == 2);
+  CHECK(files.read("stats.json")->ranks.empty());
+  CHECK(plan->ranks[1]->as<PlanDocument>()->plan == files.plan.plans[1]);
+  CHECK(trace->ranks[1]->as<RecordedTrace>()->trace.rank == files.traces[1].rank);
+  CHECK(name_of(*trace->ranks[1]) == files.file("trace.json") + ", rank 1");
   CHECK(name_of(*trace) == files.file("trace.json"));
   CHECK(std::string(kind_of(*plan)) == "plan of ranks");
   CHECK(std::string(kind_of(*trace)) == "trace of ranks");
@@ -196,7 +195,7 @@ TEST_CASE("ranks: files of several ranks are compared rank by rank") {
   REQUIRE_FALSE(traces.empty());
   CHECK(traces[0].rows.size() == 1);  // the others are equal
   // Two ranks of one file are told apart by their numbers.
-  const std::vector<DocumentPtr> ranks = ranks_of(*other.read("plan.json"));
+  const std::vector<DocumentPtr> ranks = other.read("plan.json")->ranks;
   const std::vector<Table> parts = compare(*ranks[0], *ranks[2]);
   REQUIRE_FALSE(parts.empty());
   CHECK(parts[0].columns[1].title == "plan.json, rank 0");

@@ -1,6 +1,7 @@
-#include "decoder/session/ranked_run.h"
+#include "decoder/session/ranks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "decoder/files/region_spool.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/session/picture_shape.h"
+#include "decoder/trace/trace_file.h"
 
 namespace headroom {
 namespace {
@@ -137,6 +139,63 @@ RunStats decode(const Model& model, const Plans& plan, const ParameterSource& we
   stats.ranks = gathered(plan, stats, exchange.sent_bytes() - sent_before, exchange);
   finish_together(output, exchange);
   return stats;
+}
+
+namespace {
+
+/// Seconds to add to this rank's times so that all ranks leave one gather at the same time. 0 for the rank
+/// whose clock began first.
+double clock_offset(Exchange& exchange, const TraceRecorder& recorder) {
+  exchange.gather({0});
+  const double left = recorder.now();
+  double latest = left;
+  for (const std::vector<double>& of_rank : exchange.gather({left})) latest = std::max(latest, of_rank.at(0));
+  return latest - left;
+}
+
+}  // namespace
+
+void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file) {
+  const double offset = clock_offset(exchange, own.recorder);
+  Trace trace = described(own.recorder.finish(), own.plan, own.stats);
+  if (!trace.rank) trace.rank.emplace();  // it exchanged nothing
+  trace.rank->rank = exchange.rank();
+  trace.rank->ranks = exchange.size();
+  trace.rank->latent_rows = own.plan.share.latent_rows;
+  trace.rank->predicted_peak_bytes = own.plan.predicted_peak_bytes;
+  trace.rank->clock_offset_seconds = offset;
+  const std::vector<std::string> texts = gather_texts(exchange, trace_text(trace, own.plan, own.graph));
+  if (exchange.rank() == 0) write_traces(file, texts);
+}
+
+/// A call that throws is not reported, since its error ends the decode.
+template <typename Call>
+auto WatchedExchange::watched(ExchangeCall kind, const Call& call) {
+  const int64_t sent_before = exchange_.sent_bytes();
+  const auto start = std::chrono::steady_clock::now();
+  auto result = call();
+  const std::chrono::duration<double> lasting = std::chrono::steady_clock::now() - start;
+  const int64_t sent = exchange_.sent_bytes() - sent_before;
+  count_sent(sent);
+  events_.exchanged({kind, sent, lasting.count()});
+  if (limit_ != nullptr) limit_->check();
+  return result;
+}
+
+Exchange::Posted WatchedExchange::post(const std::vector<Message>& sends,
+                                       const std::vector<Message>& receives) {
+  return watched(ExchangeCall::post, [&] { return exchange_.post(sends, receives); });
+}
+
+void WatchedExchange::wait(Ticket ticket) {
+  watched(ExchangeCall::wait, [&] {
+    exchange_.wait(ticket);
+    return 0;
+  });
+}
+
+std::vector<std::vector<double>> WatchedExchange::gather(const std::vector<double>& own) {
+  return watched(ExchangeCall::gather, [&] { return exchange_.gather(own); });
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "planner/search/ranked_plan.h"
+#include "planner/search/make_plans.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/exchange_timeline.h"
+#include "planner/cost/exchange_costs.h"
 #include "planner/search/add_gaps.h"
 #include "planner/search/make_plan.h"
 
@@ -56,8 +56,8 @@ void finish_rank(Plan& plan, const Problem& problem, const ConfigurationSearch::
   plan.limit_bytes = std::max(plan.limit_bytes, plan.predicted_peak_bytes);
 }
 
-Plans ranked_plan_of(const Problem& problem, const ConfigurationSearch::Best& best,
-                     const std::vector<int64_t>& limits) {
+Plans plans_of(const Problem& problem, const ConfigurationSearch::Best& best,
+               const std::vector<int64_t>& limits) {
   const Configuration& configuration = best.configuration;
   Plans plan = build_plans(problem.model, problem.request,
                            {.micro_batch = configuration.micro_batch, .weights = configuration.weights},
@@ -82,7 +82,7 @@ int64_t excess_of(const Plans& plan, const std::vector<int64_t>& limits) {
 
 Plans smallest_of(const Problem& problem, const Spaces& spaces, const std::vector<int64_t>& limits) {
   const int64_t limit = smallest_over(spaces).smallest.bytes;
-  return ranked_plan_of(problem, fastest_over(spaces, problem.request, limit).best.value(), limits);
+  return plans_of(problem, fastest_over(spaces, problem.request, limit).best.value(), limits);
 }
 
 Plans of_one_rank(const Problem& problem, Plan plan) {
@@ -94,8 +94,8 @@ Plans of_one_rank(const Problem& problem, Plan plan) {
 
 }  // namespace
 
-std::optional<Plans> make_ranked_plan(const Problem& asked, const Ranks& ranks,
-                                      const std::vector<int64_t>& limits) {
+std::optional<Plans> make_plans(const Problem& asked, const Ranks& ranks,
+                                const std::vector<int64_t>& limits) {
   Problem problem = asked;
   problem.ranks = ranks;
   problem.options.limit_bytes = *std::min_element(limits.begin(), limits.end());
@@ -111,7 +111,7 @@ std::optional<Plans> make_ranked_plan(const Problem& asked, const Ranks& ranks,
     const ConfigurationSearch found = fastest_over(spaces, problem.request, limit, {.deadline = deadline});
     if (!found.best && !found.in_time && search == 0) throw NoPlanInTime(problem, found.bound_seconds);
     if (!found.best) break;
-    Plans plan = ranked_plan_of(problem, *found.best, limits);
+    Plans plan = plans_of(problem, *found.best, limits);
     const int64_t excess = excess_of(plan, limits);
     if (excess == 0) return plan;
     limit = std::min(limit, found.best->solution.peak_bytes) - excess;
@@ -121,7 +121,7 @@ std::optional<Plans> make_ranked_plan(const Problem& asked, const Ranks& ranks,
   return plan;
 }
 
-Plans smallest_ranked_plan(const Problem& asked, const Ranks& ranks) {
+Plans smallest_plans(const Problem& asked, const Ranks& ranks) {
   Problem problem = asked;
   problem.ranks = ranks;
   const Spaces spaces = spaces_of(problem);

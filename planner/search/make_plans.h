@@ -15,11 +15,11 @@ namespace headroom::planner {
 /// The predicted seconds are those of the slowest rank with all exchanges, so the plan is never marked
 /// optimal. A single rank gets the plan of make_plan(). Throws NoPlanInTime like make_plan(), and InputError
 /// if tensors were to live in a lower tier.
-std::optional<Plans> make_ranked_plan(const Problem& problem, const Ranks& ranks,
-                                      const std::vector<int64_t>& limits);
+std::optional<Plans> make_plans(const Problem& problem, const Ranks& ranks,
+                                const std::vector<int64_t>& limits);
 
-/// The plan with the smallest peak of its largest rank. Each rank's limit is its own peak. make_ranked_plan()
+/// The plan with the smallest peak of its largest rank. Each rank's limit is its own peak. make_plans()
 /// always finds a plan if every limit is at least the largest of these.
-Plans smallest_ranked_plan(const Problem& problem, const Ranks& ranks);
+Plans smallest_plans(const Problem& problem, const Ranks& ranks);
 
 }  // namespace headroom::planner

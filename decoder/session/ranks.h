@@ -1,0 +1,83 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "decoder/exchange/exchange.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/plan/plan.h"
+#include "decoder/session/resident_limit.h"
+#include "decoder/session/session.h"
+#include "decoder/session/trace_recorder.h"
+#include "decoder/trace/trace_file.h"
+
+// One of several ranks that decode together: its run, its exchange as the run watches it, and its trace.
+namespace headroom {
+
+/// Output, callbacks and resources of one rank's part of a decode.
+struct RankedHooks {
+  PictureSink* output = nullptr;          ///< destination of the picture; rank 0 only
+  EventSink* events = nullptr;            ///< may be null
+  std::function<void(double)> loading{};  ///< receives the loaded share of the weights
+  gpu::Gpu* gpu = nullptr;                ///< for GPU plans
+  std::filesystem::path spool_folder{};   ///< holds output rows until rank 0 collects them
+};
+
+/// Decodes the rows of exchange.rank(). Rank 0 then collects the rows of the other ranks piece by piece and
+/// finishes the output, so no rank holds the whole picture. Returns this rank's statistics, with those of all
+/// ranks in RunStats::ranks. Throws ExchangeError if another rank fails. After any error the caller must call
+/// exchange.abandon().
+RunStats decode(const Model& model, const Plans& plan, const ParameterSource& weights, const Array& latent,
+                Exchange& exchange, const RankedHooks& hooks);
+
+/// The rows of the output that a rank makes.
+Interval output_rows(const Model& model, const Plan& plan);
+
+// One trace of all ranks of a decode:
+//
+//     TraceRecorder recorder(nullptr, bounds_of_rank(exchange.size()));
+//     WatchedExchange watched(exchange, events, nullptr);  events end at the recorder
+//     ... decode with RankLink{watched, transfers} ...
+//     write_rank_traces(exchange, {recorder, plan, graph, stats}, file);
+
+/// One rank's decode, once it is over.
+struct RecordedRank {
+  TraceRecorder& recorder;
+  const Plan& plan;  ///< this rank's plan
+  const Graph& graph;
+  const RunStats& stats;
+};
+
+/// Finishes the recording. Rank 0 writes one file for all ranks. All ranks must call this, with the exchange
+/// that is not watched. All ranks leave one gather() at the same moment, which aligns their clocks. Throws
+/// ExchangeError, DeviceError.
+void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file);
+
+/// Wraps an exchange. Times and reports its calls, and checks the process's memory limit after each. The
+/// wrapped objects must outlive this one.
+class WatchedExchange final : public Exchange {
+ public:
+  /// `limit` may be null.
+  WatchedExchange(Exchange& exchange, EventSink& events, ResidentLimit* limit)
+      : exchange_(exchange), events_(events), limit_(limit) {}
+
+  int32_t rank() const override { return exchange_.rank(); }
+  int32_t size() const override { return exchange_.size(); }
+  bool takes_device_memory() const override { return exchange_.takes_device_memory(); }
+  Posted post(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
+  void wait(Ticket ticket) override;
+  std::vector<std::vector<double>> gather(const std::vector<double>& own) override;
+  void working() noexcept override { exchange_.working(); }
+  void abandon(const char* why) noexcept override { exchange_.abandon(why); }
+  void drop() noexcept override { exchange_.drop(); }
+
+ private:
+  template <typename Call>
+  auto watched(ExchangeCall kind, const Call& call);
+
+  Exchange& exchange_;
+  EventSink& events_;
+  ResidentLimit* limit_;
+};
+
+}  // namespace headroom
