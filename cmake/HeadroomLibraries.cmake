@@ -57,7 +57,7 @@ set(HEADROOM_READS_FILES
 
 # A library may link only libraries listed before it: decoder <- profiler <- planner <- reports <- gui.
 set(HEADROOM_LIBRARY_ORDER
-  decoder_base decoder_graph decoder_devices decoder_families decoder_plan decoder_operations decoder_schedule decoder_validator decoder_trace decoder_files decoder_pictures decoder_weights decoder_exchange decoder_exchange_c10d decoder_interpreter
+  decoder_base decoder_graph decoder_devices decoder_families decoder_plan decoder_operations decoder_schedule decoder_validator decoder_trace decoder_files decoder_pictures decoder_weights decoder_latents decoder_exchange decoder_exchange_c10d decoder_interpreter
   decoder_cpu_loops decoder_cpu decoder_gpu_calls decoder_gpu_placement decoder_gpu_memory decoder_gpu_transfers decoder_gpu decoder_gpu_kernels decoder_gpu_library_calls decoder_gpu_cuda decoder_torch decoder_gpu_modules decoder_progress decoder_session decoder_cli
   profiler_profile profiler_eager profiler_events profiler_history profiler_cupti profiler_measure profiler_program
   planner_cost planner_search planner_explain planner_program planner_decode_program planner_c planner_python

@@ -14,6 +14,7 @@
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/latents/scale.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/session/environment.h"
 #include "decoder/session/libraries.h"
@@ -22,7 +23,6 @@
 #include "decoder/session/session.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/weights_hash.h"
-#include "planner/decode_program/latent_scale.h"
 #include "planner/decode_program/outputs.h"
 
 namespace headroom {

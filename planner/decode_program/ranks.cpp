@@ -15,6 +15,7 @@
 #include "decoder/exchange/exchange.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/gpu/calls/open_gpu.h"
+#include "decoder/latents/scale.h"
 #include "decoder/operations/operation.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/session/environment.h"
@@ -27,7 +28,6 @@
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 #include "planner/decode_program/choose_plan.h"
-#include "planner/decode_program/latent_scale.h"
 #include "planner/decode_program/outputs.h"
 
 namespace headroom {

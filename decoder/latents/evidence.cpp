@@ -1,4 +1,4 @@
-#include "planner/decode_program/latent_evidence.h"
+#include "decoder/latents/evidence.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/decode_program/latent_scale.h"
+#include "decoder/latents/scale.h"
 
 #include <cmath>
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include "decoder/families/families.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/latent_layout.h"
-#include "planner/decode_program/latent_evidence.h"
+#include "decoder/latents/evidence.h"
 
 namespace headroom {
 namespace {
