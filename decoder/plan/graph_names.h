@@ -5,7 +5,9 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/json_fields.h"
+#include "decoder/base/printable.h"
 #include "decoder/graph/graph.h"
+#include "decoder/plan/plan_file.h"
 
 namespace headroom {
 
@@ -27,5 +29,18 @@ class GraphNames {
   std::unordered_map<std::string, TensorId> tensors_;
   std::unordered_map<std::string, OpId> ops_;
 };
+
+/// Runs `read`, which parses plans for the model named `model`. A name that the graph lacks shows that the
+/// plan belongs to another model. The function then throws ModelOfPlan.
+template <typename Read>
+auto of_own_model(const std::string& model, const Read& read) {
+  try {
+    return read();
+  } catch (const UnknownName& unknown) {
+    throw ModelOfPlan(std::string(unknown.what()) + "; the plan is for the model \"" + printable(model) +
+                          "\": name that one with --model DIR",
+                      model);
+  }
+}
 
 }  // namespace headroom

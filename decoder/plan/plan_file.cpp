@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/os/whole_file.h"
-#include "decoder/plan/of_own_model.h"
+#include "decoder/plan/graph_names.h"
 
 namespace headroom {
 namespace {

@@ -11,7 +11,7 @@
 #include "decoder/base/nearest.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/plan/file_limits.h"
-#include "decoder/plan/of_own_model.h"
+#include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"
 
 namespace headroom {

@@ -9,19 +9,6 @@
 #include "decoder/schedule/row_readers.h"
 
 namespace headroom {
-namespace {
-
-/// Number of values in all statistics and sums of a decode.
-int64_t gathered_values(const Graph& graph, const Plan& plan) {
-  int64_t values = 0;
-  for (const Pass& pass : plan.passes) {
-    for (const Step& step : pass.steps)
-      values += takes_statistics(step.kind) ? statistics_values(graph, step, sizes_of(graph, plan)) : 0;
-  }
-  return values / plan.micro_batch * plan.request.batch;
-}
-
-}  // namespace
 
 std::vector<Interval> share_rows(int64_t latent_rows, int32_t ranks) {
   std::vector<Interval> shares;
@@ -81,8 +68,10 @@ std::vector<SentBytes> sent_bytes_of(const Graph& graph, const Plans& group) {
   for (size_t rank = 0; rank < sent.size(); ++rank) {
     const Plan& plan = group.plans[rank];
     const Sizes sizes = sizes_of(graph, plan);
-    sent[rank].statistics_bytes =
-        gathered_values(graph, plan) * static_cast<int64_t>((sent.size() - 1) * sizeof(double));
+    int64_t values = 0;  // in all statistics and sums of a micro-batch
+    for (const Pass& pass : plan.passes) values += statistics_values(graph, pass, sizes);
+    sent[rank].statistics_bytes = values / plan.micro_batch * plan.request.batch *
+                                  static_cast<int64_t>((sent.size() - 1) * sizeof(double));
     const Extent picture = extent_of(output, sizes.latent);
     if (rank == 0) continue;
     sent[rank].output_bytes = picture.t * own_rows(sizes, output.scale.y).length() * picture.x *
@@ -96,6 +85,14 @@ int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& siz
   const Op& op = graph.op(step.op);
   if (step.kind == OpKind::key_value_sums) return sizes.items * graph.tensor(op.output).channels;
   return sizes.items * gpu::statistics_sets(graph, op, sizes) * op.groups * kMoments;
+}
+
+int64_t statistics_values(const Graph& graph, const Pass& pass, const Sizes& sizes) {
+  int64_t values = 0;
+  for (const Step& step : pass.steps) {
+    if (takes_statistics(step.kind)) values += statistics_values(graph, step, sizes);
+  }
+  return values;
 }
 
 size_t first_band_of(const Graph& graph, const Plan& plan, size_t pass,

@@ -32,6 +32,8 @@ std::vector<SentBytes> sent_bytes_of(const Graph& graph, const Plans& group);
 /// Number of values in a step's statistics for a micro-batch: count, mean and squared differences of every
 /// group, or sums of keys and values.
 int64_t statistics_values(const Graph& graph, const Step& step, const Sizes& sizes);
+/// Sum over the steps of a pass that take statistics.
+int64_t statistics_values(const Graph& graph, const Pass& pass, const Sizes& sizes);
 
 /// The first band of a pass that reads one of these rows, or the number of bands if none does. Returns 0 if
 /// the pass overwrites one of the tensors in place. `plan` is the receiving rank's.

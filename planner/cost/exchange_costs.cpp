@@ -91,11 +91,8 @@ class ExchangeTimeline {
   }
 
   void gather(size_t pass) {
-    int64_t values = 0;
-    for (const Step& step : plan_.plans[0].passes[pass].steps) {
-      if (takes_statistics(step.kind))
-        values += statistics_values(graph_, step, sizes_of(graph_, plan_.plans[0]));
-    }
+    const Plan& first = plan_.plans[0];
+    const int64_t values = statistics_values(graph_, first.passes[pass], sizes_of(graph_, first));
     if (values == 0) return;
     const double all = *std::max_element(now_.begin(), now_.end()) +
                        gather_seconds(values, {static_cast<int32_t>(now_.size()), plan_.link});

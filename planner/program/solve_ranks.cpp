@@ -13,7 +13,7 @@
 #include "decoder/plan/plan_file.h"
 #include "planner/cost/profile_check.h"
 #include "planner/program/limit_argument.h"
-#include "planner/search/make_plans.h"
+#include "planner/search/make_plan.h"
 #include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {

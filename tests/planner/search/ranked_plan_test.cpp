@@ -1,4 +1,3 @@
-#include "planner/search/make_plans.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -8,7 +8,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/trace/trace_file.h"
-#include "planner/search/make_plans.h"
+#include "planner/search/make_plan.h"
 #include "reports/figures/document.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/reports/figures/sample_documents.h"
