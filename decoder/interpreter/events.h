@@ -55,7 +55,7 @@ class EventSink {
   virtual void device_memory(const DeviceMemoryUse&) {}
   /// True if the sink needs device_memory(). Querying the driver is slow, so it happens only then.
   virtual bool watches_device_memory() const { return false; }
-  /// A call in which this rank exchanged something with others (decoder/session/watched_exchange.h).
+  /// A call in which this rank exchanged something with others (decoder/session/ranks.h).
   struct Exchanged {
     ExchangeCall call{};
     int64_t sent_bytes = 0;

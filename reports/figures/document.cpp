@@ -141,12 +141,12 @@ void read_plan_document(Document& document, const std::string& named) {
   const PlanFile parsed(document.file);
   const Request& request = parsed.request();
   const std::string argument = named.empty() ? find_model(request.model, document.file) : named;
-  const Model model = model_for(open_model(argument), request);
+  Model model = model_for(open_model(argument), request);
   Plans plans = parsed.plans(model.graph);
   // Sentences and charts follow the plan's steps and tiles, so these must be valid.
   require_valid(plans, model, document.file.string());
   if (!plans.for_ranks()) {
-    document.contents = PlanDocument{std::move(plans.plans.front()), model, argument};
+    document.contents = PlanDocument{std::move(plans.plans.front()), std::move(model), argument};
     return;
   }
   for (Plan& plan : plans.plans) add_rank(document, PlanDocument{std::move(plan), model, argument});
