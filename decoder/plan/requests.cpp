@@ -5,16 +5,21 @@
 
 namespace headroom {
 
-QueuePrediction predict(const RequestQueue& queue) {
+QueuePrediction predict(const std::vector<const Plan*>& in_order) {
   QueuePrediction prediction;
-  for (const Plan& plan : queue.plans) {
-    prediction.pool_bytes = std::max(prediction.pool_bytes, plan.predicted_peak_bytes - plan.reserve_bytes);
-    prediction.peak_bytes = std::max(prediction.peak_bytes, plan.predicted_peak_bytes);
-  }
-  for (const QueuedDecode& decode : queue.order) {
-    prediction.seconds += queue.plans[static_cast<size_t>(decode.plan)].predicted_seconds;
+  for (const Plan* plan : in_order) {
+    prediction.pool_bytes = std::max(prediction.pool_bytes, plan->predicted_peak_bytes - plan->reserve_bytes);
+    prediction.peak_bytes = std::max(prediction.peak_bytes, plan->predicted_peak_bytes);
+    prediction.seconds += plan->predicted_seconds;
   }
   return prediction;
+}
+
+QueuePrediction predict(const RequestQueue& queue) {
+  std::vector<const Plan*> in_order;
+  for (const QueuedDecode& decode : queue.order)
+    in_order.push_back(&queue.plans[static_cast<size_t>(decode.plan)]);
+  return predict(in_order);
 }
 
 int64_t most_frames(const RequestQueue& queue) {

@@ -51,13 +51,14 @@ struct RequestQueue {
 /// Largest number of frames of any request. The whole queue uses one model, for_frames() with this number.
 int64_t most_frames(const RequestQueue& queue);
 
-/// Memory and time of a planned queue, as its plans predict them.
+/// Memory and time of several decodes in one process, as their plans predict them.
 struct QueuePrediction {
   int64_t pool_bytes = 0;  ///< the largest plan's peak without its reserve. One pool of this size serves all
                            ///< decodes
   int64_t peak_bytes = 0;  ///< the largest plan's peak
   double seconds = 0;      ///< all decodes
 };
+QueuePrediction predict(const std::vector<const Plan*>& in_order);
 QueuePrediction predict(const RequestQueue& queue);
 
 /// Expands a request's path for one repetition. Replaces every `{i}` by the repetition if there are several.

@@ -5,39 +5,41 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/weights/open_model.h"
-#include "planner/cost/profile_check.h"
 
 namespace headroom::gui {
 
 bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b) {
   const auto rest = [](const PlanningQuestion& q) {
-    return std::tie(q.model, q.options.host_limit_bytes, q.options.scratch_limit_bytes,
-                    q.options.scratch_folder, q.options.weights, q.profile);
+    return std::tie(q.options.host_limit_bytes, q.options.scratch_limit_bytes, q.options.scratch_folder,
+                    q.options.weights, q.profile);
   };
   return rest(a) == rest(b) && a.request == b.request;
 }
 
 Model model_of(const PlanningQuestion& question) {
   const Request& request = question.request;
-  Model model = model_for(open_model(question.model), request);
+  Model model = model_for(open_model(request.model), request);
   latent_extent(model, request.width_pixels, request.height_pixels, request.frames);
   if (request.batch < 1)
     throw InputError("--batch: expected at least 1, found " + std::to_string(request.batch));
   return model;
 }
 
-planner::CostModel costs_of(const PlanningQuestion& question, const Graph& graph) {
-  if (!question.profile) return planner::CostModel(graph, question.request.device);
-  const auto& profile = *question.profile->as<profiler::Profile>();
-  planner::check_profiled_model(profile, question.profile->file.string(), graph, question.request);
-  return planner::CostModel(graph, profile, question.request);
+planner::Question asked_of(const PlanningQuestion& question) {
+  planner::Question asked{
+      .request = question.request, .options = question.options, .other_environment = true};
+  if (question.profile) {
+    asked.profile = {question.profile, question.profile->as<profiler::Profile>()};
+    asked.profile_file = question.profile->file.string();
+  }
+  return asked;
 }
 
 Groundwork::Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPlans> found)
     : question_(question),
       model_(model_of(question)),
-      costs_(costs_of(question, model_.graph)),
-      spaces_(planner::spaces_of({model_, question.request, question.options, costs_})),
+      planner_(model_, asked_of(question)),
+      spaces_(planner::spaces_of(planner_.problem())),
       found_(std::move(found)) {}
 
 planner::ConfigurationSearch Groundwork::search(int64_t limit_bytes, std::chrono::milliseconds time) const {
@@ -66,18 +68,9 @@ reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search
                                       const planner::GapSearch& gaps) const {
   std::optional<Plan> plan = planner::finish_plan(problem_under(limit_bytes), spaces_, search, gaps);
   if (!plan) return nullptr;
-  if (question_.profile) {
-    planner::check_profiled_range(*question_.profile->as<profiler::Profile>(),
-                                  question_.profile->file.string(), model_.graph, *plan);
-  }
+  planner_.check_range(*plan);
   return std::make_shared<reports::Document>(
-      reports::Document{{}, reports::PlanDocument{*std::move(plan), model_, question_.model}});
-}
-
-planner::Problem Groundwork::problem_under(int64_t limit_bytes) const {
-  planner::Problem problem{model_, question_.request, question_.options, costs_};
-  problem.options.limit_bytes = limit_bytes;
-  return problem;
+      reports::Document{{}, reports::PlanDocument{*std::move(plan), model_, question_.request.model}});
 }
 
 }  // namespace headroom::gui

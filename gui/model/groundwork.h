@@ -5,6 +5,7 @@
 
 #include "gui/model/found_plans.h"
 #include "gui/model/workspace.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/search/finish_plan.h"
 
@@ -16,27 +17,27 @@ bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b);
 
 /// The model of a question. Throws InputError, as the tools do, if it cannot decode the requested size.
 Model model_of(const PlanningQuestion& question);
-/// Cost model of the question. Throws InputError if its profile is of another model or dtype.
-planner::CostModel costs_of(const PlanningQuestion& question, const Graph& graph);
+/// The same question for planner::Planner. Plans may be for another machine than this one.
+planner::Question asked_of(const PlanningQuestion& question);
 
 /// State shared by all questions that differ only in their limit. For use by one thread. It cannot be moved,
-/// because the spaces refer to the model and the costs.
+/// because the spaces refer to the planner.
 class Groundwork {
  public:
-  /// Throws InputError as model_of() and costs_of() do.
+  /// Throws InputError as model_of() and planner::Planner do.
   Groundwork(const PlanningQuestion& question, std::shared_ptr<FoundPlans> found);
   Groundwork(const Groundwork&) = delete;
   Groundwork& operator=(const Groundwork&) = delete;
 
   const PlanningQuestion& question() const { return question_; }
-  planner::Problem problem_under(int64_t limit_bytes) const;
+  planner::Problem problem_under(int64_t limit_bytes) const { return planner_.problem_under(limit_bytes); }
   FoundPlans& found() const { return *found_; }
 
   /// The known result for a limit, or a new search of about `time`. A search cut short returns no proof.
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;
   /// Blocks for up to a second and cannot be cancelled.
   planner::SmallestLimit smallest() const;
-  planner::UntiledPeak untiled() const { return untiled_peak(model_, question_.request, costs_); }
+  planner::UntiledPeak untiled() const { return untiled_peak(model_, question_.request, planner_.costs()); }
   /// Builds the plan of a search that found one. The document has no file yet. Null if no layout within the
   /// limit was found. Throws InputError if the profile does not cover the plan's tile sizes.
   reports::DocumentPtr plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,
@@ -45,7 +46,7 @@ class Groundwork {
  private:
   const PlanningQuestion question_;
   const Model model_;
-  const planner::CostModel costs_;
+  const planner::Planner planner_;
   const planner::Spaces spaces_;
   const std::shared_ptr<FoundPlans> found_;
 };

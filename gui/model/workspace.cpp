@@ -28,7 +28,7 @@ bool is_profile_of(const reports::DocumentPtr& profile, const Plan& plan) {
 PlanningQuestion question_of(const reports::PlanDocument& document) {
   PlanningQuestion question;
   question.request = document.plan.request;
-  question.model = question.request.model = document.model_argument;
+  question.request.model = document.model_argument;
   question.options = planner::options_of(document.plan);
   return question;
 }

@@ -16,8 +16,7 @@ namespace headroom::gui {
 
 /// Input of the planner. All pages share it, so a limit that changes on one page changes on all.
 struct PlanningQuestion {
-  std::string model = "sdxl";  ///< folder or built-in name
-  Request request;             ///< its `model` holds the same text
+  Request request{.model = "sdxl"};
   planner::PlanOptions options;
   reports::DocumentPtr profile;  ///< costs; null: stated assumptions
   bool by_default = false;       ///< true for the initial question, which the user has not chosen

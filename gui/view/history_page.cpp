@@ -257,7 +257,7 @@ void HistoryPage::work() {
         const Model model = model_of(question);
         planner::PlanOptions options = question.options;
         options.limit_bytes = 0;
-        return reports::decoder_need(model, question.request, options, costs_of(question, model.graph));
+        return reports::decoder_need(model, question.request, options, planner::costs_of(model.graph, asked_of(question)));
       },
       [this](const reports::DecoderNeed& need) {
         need_ = need;

@@ -323,7 +323,7 @@ void RequestForm::showQuestion() {
       QSignalBlocker(direction_), QSignalBlocker(tf32_)};
   shown_ = workspace_.question();
   const Request& request = shown_.request;
-  const QString model = QString::fromStdString(shown_.model);
+  const QString model = QString::fromStdString(request.model);
   if (model_->currentText() != model) model_->setCurrentText(model);
   const auto set = [](QSpinBox* box, int64_t value) {
     if (value > 0) box->setValue(static_cast<int>(std::min<int64_t>(value, box->maximum())));
@@ -334,7 +334,7 @@ void RequestForm::showQuestion() {
   set(batch_, request.batch);
   // The model may decode in another dtype than the chosen one. The form keeps the choice then.
   const Dtype chosen = parse_dtype(dtype_->currentText().toStdString());
-  if (decoded_in(shown_.model, chosen) != request.dtype) dtype_->setCurrentText(name_of(request.dtype));
+  if (decoded_in(request.model, chosen) != request.dtype) dtype_->setCurrentText(name_of(request.dtype));
   for (int i = 0; i < weights_->count(); ++i) {
     if (kWeights[i] == shown_.options.weights) weights_->setCurrentIndex(i);
   }
@@ -412,7 +412,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   PlanningQuestion question = workspace_.question();
   question.by_default = false;
   Request& request = question.request;
-  question.model = request.model = model_->currentText().trimmed().toStdString();
+  request.model = model_->currentText().trimmed().toStdString();
   request.width_pixels = width_->value();
   request.height_pixels = height_->value();
   request.frames = frames_->value();
@@ -423,7 +423,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
   question.profile = profiles_[static_cast<size_t>(std::max(profile_->currentIndex(), 0))];
   attempt("--model", [&] {
-    Model model = open_model(question.model);
+    Model model = open_model(request.model);
     attempt("--direction", [&] { model = model_for(model, request); });
     attempt("--size",
             [&] { latent_extent(model, request.width_pixels, request.height_pixels, request.frames); });

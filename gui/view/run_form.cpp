@@ -321,7 +321,7 @@ void RunForm::showQuestion() {
     device_shown_ = device;
     device_->setCurrentIndex(device_->findData(QString::fromLatin1(name_of(device))));
   }
-  const QString model = QString::fromStdString(workspace_.question().model);
+  const QString model = QString::fromStdString(workspace_.question().request.model);
   if (model == model_shown_) return;
   model_shown_ = model;
   model_->setEditText(model);

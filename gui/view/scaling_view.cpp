@@ -57,7 +57,7 @@ void append(std::vector<reports::ScalingPoint>& series, const std::vector<report
 ScalingProgress scaled(const PlanningQuestion& question, int64_t most_across, ScalingProgress progress,
                        const Job::Turn& turn, const std::function<void(const ScalingProgress&)>& tell) {
   const Model model = model_of(question);
-  const planner::CostModel costs = costs_of(question, model.graph);
+  const planner::CostModel costs = planner::costs_of(model.graph, asked_of(question));
   const std::vector<Request> sizes = reports::size_ladder(model, question.request, most_across);
   const auto is_known = [&](const Request& size) { return has(progress.scaling.planned, size); };
   progress.sizes = sizes.size();

@@ -16,17 +16,11 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/weights/open_model.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/untiled_peak.h"
-#include "planner/explain/why_not.h"
-#include "planner/search/configurations.h"
-#include "planner/search/finish_plan.h"
-#include "planner/search/make_plan.h"
 
 namespace headroom::planner {
 namespace {
-
-/// Larger than any decode needs. Small enough that adding bytes cannot overflow.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 const char* or_else(const char* given, const char* otherwise) {
   return given == nullptr ? otherwise : given;
@@ -45,44 +39,25 @@ int64_t count_of(const char* name, int64_t given) {
   return std::max<int64_t>(1, given);
 }
 
-/// A question, with its model and its planner.
-class PlannerOfQuestion {
- public:
-  explicit PlannerOfQuestion(const headroom_question& question)
-      : model_(for_frames(model_of(question), count_of("frames", question.frames))),
-        request_{or_else(question.model, ""),
-                 question.width_pixels,
-                 question.height_pixels,
-                 count_of("frames", question.frames),
-                 count_of("batch", question.batch),
-                 decoding_dtype(model_, parse_dtype(or_else(question.dtype, "fp32"))),
-                 parse_device(or_else(question.device, "cpu"))},
-        costs_(model_.graph, request_.device) {
-    if (question.limit_bytes < 0)
-      throw InputError("limit_bytes: expected 0 or more, found " + std::to_string(question.limit_bytes));
-    if (or_else(question.model, "")[0] == '{') request_.model = model_.class_name;
-    latent_extent(model_, request_.width_pixels, request_.height_pixels, request_.frames);
-    options_.limit_bytes = question.limit_bytes == 0 ? kNoLimit : question.limit_bytes;
-  }
+Question question_of(const headroom_question& asked, const Model& model) {
+  Question question{.request = {or_else(asked.model, ""), asked.width_pixels, asked.height_pixels,
+                                count_of("frames", asked.frames), count_of("batch", asked.batch),
+                                decoding_dtype(model, parse_dtype(or_else(asked.dtype, "fp32"))),
+                                parse_device(or_else(asked.device, "cpu"))}};
+  if (asked.limit_bytes < 0)
+    throw InputError("limit_bytes: expected 0 or more, found " + std::to_string(asked.limit_bytes));
+  if (or_else(asked.model, "")[0] == '{') question.request.model = model.class_name;
+  question.options.limit_bytes = asked.limit_bytes == 0 ? kNoLimit : asked.limit_bytes;
+  return question;
+}
 
-  const Graph& graph() const { return model_.graph; }
-  Problem problem() const { return {model_, request_, options_, costs_}; }
-  int64_t untiled_bytes() const { return untiled_peak(model_, request_, costs_).bytes; }
-  int64_t smallest_bytes() const {
-    return smallest_plan(problem(), spaces_of(problem())).predicted_peak_bytes;
-  }
-  /// The fastest plan. Without a requested limit, the limit becomes the plan's peak.
-  Plan plan() const {
-    Plan found = plan_or_explain(problem());
-    if (options_.limit_bytes == kNoLimit) found.limit_bytes = found.predicted_peak_bytes;
-    return found;
-  }
-
- private:
-  Model model_;
-  Request request_;
-  CostModel costs_;
-  PlanOptions options_;
+/// The model and the planner of a question.
+struct Asked {
+  explicit Asked(const headroom_question& question)
+      : model(for_frames(model_of(question), count_of("frames", question.frames))),
+        planner(model, question_of(question, model)) {}
+  const Model model;
+  const Planner planner;
 };
 
 /// Runs `body` and turns its exceptions into a status and a message.
@@ -124,10 +99,11 @@ int headroom_predict(const headroom_question* question, headroom_prediction* pre
     require(question, "question");
     require(prediction, "prediction");
     *prediction = {};
-    const PlannerOfQuestion asked(*question);
-    prediction->untiled_bytes = asked.untiled_bytes();
-    prediction->smallest_bytes = asked.smallest_bytes();
-    const Plan plan = asked.plan();
+    const Asked asked(*question);
+    const Planner& planner = asked.planner;
+    prediction->untiled_bytes = untiled_peak(asked.model, planner.question().request, planner.costs()).bytes;
+    prediction->smallest_bytes = planner.smallest().predicted_peak_bytes;
+    const Plan plan = planner.fastest();
     prediction->peak_bytes = plan.predicted_peak_bytes;
     prediction->seconds = plan.predicted_seconds;
     prediction->passes = static_cast<int64_t>(plan.passes.size());
@@ -139,8 +115,8 @@ int headroom_plan(const headroom_question* question, char** plan_json, char* mes
   return guarded(message, message_bytes, [&] {
     require(question, "question");
     require(plan_json, "plan_json");
-    const PlannerOfQuestion asked(*question);
-    const std::string text = plan_text(asked.plan(), asked.graph());
+    const Asked asked(*question);
+    const std::string text = plan_text(asked.planner.fastest(), asked.model.graph);
     *plan_json = new char[text.size() + 1];
     std::memcpy(*plan_json, text.c_str(), text.size() + 1);
   });

@@ -1,17 +1,13 @@
 #include "planner/decode_program/choose_plan.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/free_on_card.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/plan/plan_file.h"
-#include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 
@@ -24,79 +20,90 @@ bool keeps_in_scratch(const Plan& plan) {
 }
 
 /// Rejects scratch options if the plan keeps no tensor in a scratch file.
-void check_scratch(const DecodeOptions& options, const Plan& plan) {
+void check_scratch(const SharedOptions& options, const Plan& plan) {
   if (keeps_in_scratch(plan)) return;
   refuse_given({{!options.scratch.empty(), "--scratch"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
                options.plan_file + " keeps nothing in a scratch file");
 }
 
 /// Replaces the plan's scratch folder and limit by those of the command line.
-void take_scratch(const DecodeOptions& options, Plan& plan) {
+void take_scratch(const SharedOptions& options, Plan& plan) {
   if (!options.scratch.empty()) plan.scratch_folder = options.scratch;
   if (!options.scratch_limit.empty())
     plan.scratch_limit_bytes = parse_bytes(options.scratch_limit, "--scratch-limit");
 }
 
-/// Sets the job's plan from --plan, with the command line's scratch folder.
-void take_given_plan(const DecodeOptions& options, const Model& model, DecodeJob& job) {
-  const PlanFile parsed(options.plan_file);
-  if (parsed.request().direction == Direction::encode)
-    throw InputError(options.plan_file + ": a plan of an encode; run it with headroom-decode encode --plan");
-  job.model = for_frames(model, parsed.request().frames);
-  job.plan = parsed.plan(job.model.graph);
-  check_scratch(options, job.plan);
-  take_scratch(options, job.plan);
-  check_device(options.device, options.plan_file, job.plan.request.device);
+void check_direction(const std::string& plan_file, Direction planned, Direction asked) {
+  if (planned == asked) return;
+  throw InputError(plan_file +
+                   (asked == Direction::decode
+                        ? ": a plan of an encode; run it with headroom-decode encode --plan"
+                        : ": a plan of a decode; expected one of headroom-plan --direction encode"));
 }
 
-/// Makes a planner request from the options and the latent's shape.
-planner::RequestOptions request_for(const DecodeOptions& options, const Model& model, const Array& latent,
-                                    const gpu::Gpu* gpu) {
-  if (latent.shape.size() < 4 || latent.shape.size() > 5)
-    throw InputError(options.latents.front() + ": expected a latent N×C×H×W or N×C×T×H×W");
-  const Extent picture = extent_at(picture_scale(model.graph), extent_of_array(latent.shape));
+/// The plan of --plan, with the command line's scratch folder.
+Plan given_plan(const SharedOptions& options, const Model& any_frames, Model& model) {
+  const PlanFile parsed(options.plan_file);
+  check_direction(options.plan_file, parsed.request().direction, direction_of(any_frames.graph));
+  model = for_frames(any_frames, parsed.request().frames);
+  Plan plan = parsed.plan(model.graph);
+  check_scratch(options, plan);
+  take_scratch(options, plan);
+  check_device(options.device, options.plan_file, plan.request.device);
+  return plan;
+}
+
+/// The options as a question, without the limit.
+planner::Question question_of(const SharedOptions& options, const Model& model,
+                              const planner::PictureSize& picture, const gpu::Gpu* gpu) {
   planner::RequestOptions asked;
   asked.model = options.model;
   asked.profile_file = options.profile_file;
-  asked.size = std::to_string(picture.x) + "x" + std::to_string(picture.y);
-  asked.frames = picture.t;
-  asked.batch = latent.shape[0];
   if (!options.dtype.empty()) asked.dtype = options.dtype;
   asked.device = name_of(kind_of(gpu));
   asked.tf32 = options.tf32;
   asked.other_environment = options.other_environment && !options.profile_file.empty();
   asked.scratch_folder = options.scratch;
   asked.scratch_limit = options.scratch_limit;
-  return asked;
+  return asked.question(model, picture);
 }
 
-/// Plans for --limit and the latent's shape. On a GPU, `host_limit_bytes` also bounds the host's memory.
-void make_plan_for(const DecodeOptions& options, const Model& model, const Array& latent, const gpu::Gpu* gpu,
-                   DecodeJob& job, int64_t host_limit_bytes = 0) {
-  const planner::RequestOptions asked = request_for(options, model, latent, gpu);
-  planner::PlanOptions wanted = asked.plan_options();
-  wanted.limit_bytes = limit_in_bytes(options.limit, gpu);
-  wanted.host_limit_bytes = host_limit_bytes;
-  job.model = for_frames(model, asked.frames);
-  job.plan = asked.plan(job.model, wanted);
-  return_free_heap();  // return the search's heap memory, because the limit covers the whole process
-}
-
-ChosenRanks asked_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
-                        const RankCount& count) {
-  if (options.limit == "auto" && count.ranks > 1)
+ChosenRanks asked_ranks(const DecodeOptions& options, const Model& any_frames,
+                        const planner::PictureSize& picture, int32_t count, const gpu::Gpu* gpu) {
+  if (options.limit == "auto" && count > 1)
     throw InputError("--limit: expected bytes for each of several ranks, found auto");
-  planner::RequestOptions asked = request_for(options, model, latent, count.gpu);
-  asked.scratch_folder.clear();  // with several ranks, scratch files hold only rows of the output
+  ChosenRanks chosen{for_frames(any_frames, picture.extent.t), {}};
+  DecodeOptions kept_on_device = options;
+  kept_on_device.scratch.clear();  // with several ranks, scratch files hold only rows of the output
   planner::RankOptions ranks;
-  ranks.ranks = std::to_string(count.ranks);
-  ChosenRanks chosen{for_frames(model, asked.frames), {}};
-  chosen.plan = planner::plan_ranks(asked, chosen.model, ranks, options.limit, asked.plan_options());
-  return_free_heap();
+  ranks.ranks = std::to_string(count);
+  chosen.plan = planner::plan_ranks(chosen.model, question_of(kept_on_device, chosen.model, picture, gpu),
+                                    ranks, options.limit);
+  return_free_heap();  // return the search's heap memory, because the limit covers the whole process
   return chosen;
 }
 
 }  // namespace
+
+size_t add_task(const SharedOptions& options, const Model& model, const planner::PictureSize& picture,
+                Work& work) {
+  if (!options.plan_file.empty()) {
+    work.tasks.push_back({given_plan(options, model, work.model), options.plan_file});
+  } else {
+    work.model = for_frames(model, picture.extent.t);
+    planner::Question question = question_of(options, work.model, picture, work.gpu.get());
+    const bool all_free = options.limit == "auto";
+    if (!all_free) question.options.limit_bytes = parse_bytes(options.limit, "--limit");
+    work.tasks.push_back({std::move(question), "--limit", all_free});
+  }
+  return work.tasks.size() - 1;
+}
+
+planner::PictureSize picture_of(const Model& model, const Array& latent, const std::string& option) {
+  if (latent.shape.size() < 4 || latent.shape.size() > 5)
+    throw InputError(option + ": expected a latent N×C×H×W or N×C×T×H×W");
+  return {extent_at(picture_scale(model.graph), extent_of_array(latent.shape)), latent.shape[0]};
+}
 
 void check_device(const std::optional<DeviceName>& device, const std::string& plan_file, DeviceKind planned) {
   if (!device || device->kind == planned) return;
@@ -104,39 +111,10 @@ void check_device(const std::optional<DeviceName>& device, const std::string& pl
                    text_of(*device));
 }
 
-int64_t limit_in_bytes(const std::string& limit, const gpu::Gpu* gpu) {
-  if (gpu != nullptr && limit == "auto") return limit_on_card(*gpu);
-  return planner::limit_from(limit, kind_of(gpu));
-}
-
-std::string next_smaller_plan(const DecodeOptions& options, const Model& model, const DecodeJob& refused,
-                              const gpu::Gpu& gpu) {
-  DecodeOptions smaller = options;
-  smaller.plan_file.clear();
-  smaller.limit = "auto";
-  smaller.dtype = name_of(refused.plan.request.dtype);
-  smaller.tf32 = refused.plan.request.tf32.any() ? name_of(refused.plan.request.tf32) : "";
-  try {
-    DecodeJob job;
-    make_plan_for(smaller, model, refused.latent, &gpu, job, refused.plan.host_limit_bytes);
-    return "takes " + format_bytes(job.plan.predicted_peak_bytes) + ", predicted " +
-           format_seconds(job.plan.predicted_seconds) + " instead of " +
-           format_seconds(refused.plan.predicted_seconds);
-  } catch (const std::exception& none) {  // the caller reports the refused plan in any case
-    return std::string("found none: ") + none.what();
-  }
-}
-
-void choose_plan(const DecodeOptions& options, const Model& model, const gpu::Gpu* gpu, DecodeJob& job) {
+ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent, int32_t ranks,
+                         const gpu::Gpu* gpu) {
   if (options.plan_file.empty())
-    make_plan_for(options, model, job.latent, gpu, job);
-  else
-    take_given_plan(options, model, job);
-}
-
-ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent,
-                         const RankCount& count) {
-  if (options.plan_file.empty()) return asked_ranks(options, model, latent, count);
+    return asked_ranks(options, model, picture_of(model, latent, options.latents.front()), ranks, gpu);
   const PlanFile parsed(options.plan_file);
   ChosenRanks chosen{for_frames(model, parsed.request().frames), {}};
   chosen.plan = parsed.plans(chosen.model.graph);
@@ -144,7 +122,7 @@ ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const
   return chosen;
 }
 
-std::string upcast_note(const Model& model, const DecodeOptions& options) {
+std::string upcast_note(const Model& model, const SharedOptions& options) {
   return options.dtype.empty() ? "" : upcast_note(model, parse_dtype(options.dtype, "--dtype"));
 }
 

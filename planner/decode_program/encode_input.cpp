@@ -34,7 +34,7 @@ Array read_input(const std::filesystem::path& path, int64_t channels) {
   return array;
 }
 
-PictureSize size_of(const Array& array) {
+planner::PictureSize size_of(const Array& array) {
   const std::vector<int64_t>& shape = array.shape;
   return {extent_of_array(shape), shape[0]};
 }
@@ -43,8 +43,8 @@ Extent cropped(const Extent& extent, const Axes<int32_t>& scale) {
   return {(extent.t - 1) / scale.t * scale.t + 1, extent.y / scale.y * scale.y, extent.x / scale.x * scale.x};
 }
 
-Array crop(const Array& array, const Extent& to) {
-  const PictureSize from = size_of(array);
+Array crop(Array array, const Extent& to) {
+  const planner::PictureSize from = size_of(array);
   if (from.extent == to) return array;
   Array out{array.shape, {}};
   out.shape[out.shape.size() - 2] = to.y;

@@ -2,20 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <tuple>
 
 #include "decoder/base/axes.h"
 #include "decoder/files/array.h"
+#include "planner/answer/question.h"
 
 namespace headroom {
 
-/// Frames, rows and columns of a picture or clip, and its batch.
-struct PictureSize {
-  Extent extent;
-  int64_t batch = 1;
-  auto key() const { return std::tuple(batch, extent.t, extent.y, extent.x); }
-};
-PictureSize size_of(const Array& array);
+planner::PictureSize size_of(const Array& array);
 
 /// True for files of pictures: .png, .jpg, .jpeg and .webp.
 bool is_picture(const std::filesystem::path& path);
@@ -28,6 +22,6 @@ Array read_input(const std::filesystem::path& path, int64_t channels);
 Extent cropped(const Extent& extent, const Axes<int32_t>& scale);
 
 /// Keeps the middle of the rows and columns, and the first frames.
-Array crop(const Array& array, const Extent& to);
+Array crop(Array array, const Extent& to);
 
 }  // namespace headroom

@@ -14,22 +14,30 @@
 
 namespace headroom {
 
-/// Options of headroom-decode, as given on the command line.
-struct DecodeOptions {
-  std::string plan_file, limit, queue_file, profile_file, model, weights, output, preview_file, stats_file,
-      trace_file, scratch, scratch_limit;
+/// Options that decoding and encoding share, as given on the command line. An empty text means that the
+/// option was not given.
+struct SharedOptions {
+  std::string model, weights;
+  std::optional<uint64_t> random_seed;
+  std::string plan_file, limit, profile_file, dtype, tf32, scratch, scratch_limit;
+  std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
+  bool other_environment = false;
+  std::string output, stats_file;
+  bool json = false;
+  int threads = 0;  ///< 0: all
+  ProgressOptions progress;
+};
+
+/// Options of headroom-decode.
+struct DecodeOptions : SharedOptions {
+  std::string queue_file, preview_file, trace_file;
   std::vector<std::string> latents;
   std::string latent_scale = "auto";
-  std::optional<uint64_t> random_seed;
   FrameRate frame_rate;
   int quality = kDefaultQuality;
-  int threads = 0;
   double rank_timeout_seconds = 30;
   std::string rank_exchange = "auto";
-  std::string dtype, tf32;
-  std::optional<DeviceName> device;  ///< unset: the CPU, or the device of the plan
-  bool verify = false, json = false, other_environment = false;
-  ProgressOptions progress;
+  bool verify = false;
 };
 
 /// The program's only command besides decoding.

@@ -4,8 +4,28 @@
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/printable.h"
 #include "decoder/files/latent_file.h"
+#include "decoder/files/preview_sink.h"
 
 namespace headroom {
+namespace {
+
+/// An output, and the preview in front of it.
+class OutputAndPreview final : public PictureSink {
+ public:
+  OutputAndPreview(std::unique_ptr<PictureSink> output, const std::string& preview_file)
+      : PictureSink(output->shape()), output_(std::move(output)), preview_(*output_, preview_file) {}
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) override {
+    preview_.write(item, region, pixels);
+  }
+  void complete() override { preview_.finish(); }
+
+  const std::unique_ptr<PictureSink> output_;
+  PreviewSink preview_;
+};
+
+}  // namespace
 
 std::vector<NamedFile> files_beside(const DecodeOptions& options) {
   return {{"--preview", options.preview_file},
@@ -35,14 +55,15 @@ std::vector<NamedFile> files_of_output(const std::string& option, const std::str
   return files;
 }
 
-Outputs::Outputs(const DecodeOptions& options, const PictureShape& shape) {
+std::unique_ptr<PictureSink> open_output(const DecodeOptions& options, const PictureShape& shape) {
   if (shape.items > 1) {
     std::vector<NamedFile> written = files_beside(options);
     for (NamedFile& file : files_of_output("-o", options.output, shape)) written.push_back(std::move(file));
     require_apart(written, files_read(options));
   }
-  output = open_sink(options.output, shape, options.frame_rate, options.quality);
-  if (!options.preview_file.empty()) preview.emplace(*output, options.preview_file);
+  std::unique_ptr<PictureSink> output = open_sink(options.output, shape, options.frame_rate, options.quality);
+  if (options.preview_file.empty()) return output;
+  return std::make_unique<OutputAndPreview>(std::move(output), options.preview_file);
 }
 
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out) {

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/preview_sink.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/plan/stats.h"
 #include "planner/decode_program/options.h"
@@ -22,17 +20,12 @@ std::vector<NamedFile> files_read(const DecodeOptions& options);
 std::vector<NamedFile> files_of_output(const std::string& option, const std::string& output,
                                        const PictureShape& shape);
 
-/// Prints a line with the output's name, time and peak, and a second one if the run was verified.
+/// Opens the output of the command line, and with --preview a small copy of it. Throws like require_apart()
+/// and open_sink().
+std::unique_ptr<PictureSink> open_output(const DecodeOptions& options, const PictureShape& shape);
+
+/// Prints a line with the output's name, time and peak. A second line follows if the run was
+/// verified.
 void print_summary(const RunStats& stats, const std::string& output, std::ostream& out);
-
-/// The sink of the command line's output, and with --preview a small copy of it.
-struct Outputs {
-  std::unique_ptr<PictureSink> output;
-  std::optional<PreviewSink> preview;
-
-  /// Throws like require_apart() and open_sink().
-  Outputs(const DecodeOptions& options, const PictureShape& shape);
-  PictureSink& first() { return preview ? static_cast<PictureSink&>(*preview) : *output; }
-};
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/fnv_hash.h"
 #include "decoder/base/os/unnamed_file.h"
@@ -77,7 +78,7 @@ RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironmen
     progress.add(given.note);
   }
   if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  asked.chosen = choose_ranks(options, any_frames, asked.latent, {environment.ranks, gpu});
+  asked.chosen = choose_ranks(options, any_frames, asked.latent, environment.ranks, gpu);
   const auto& [model, plan] = asked.chosen;
   const std::string origin = options.plan_file.empty() ? "--limit" : options.plan_file;
   if (static_cast<int32_t>(plan.plans.size()) != environment.ranks) {
@@ -108,9 +109,9 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   const auto& [model, plan] = asked.chosen;
   const Plan& own = asked.own(exchange.rank());
   const bool writes = exchange.rank() == 0;
-  std::optional<Outputs> outputs;
+  std::unique_ptr<PictureSink> output;
   if (writes) {
-    outputs.emplace(options, picture_shape(model.graph, plan.request));
+    output = open_output(options, picture_shape(model.graph, plan.request));
     RunBegun news = begun("headroom-decode", own);
     news.output = options.output;
     news.preview = options.preview_file;
@@ -126,7 +127,7 @@ RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Excha
   ResidentLimit limit = ResidentLimit::of_decode(own.limit_bytes, recorder.has_value(), before);
   WatchedExchange watched(exchange, events, gpu == nullptr ? &limit : nullptr);
   std::optional<ReportedSink> sink;
-  if (writes) sink.emplace(outputs->first(), events);
+  if (writes) sink.emplace(*output, events);
   RankedHooks hooks;
   if (sink) hooks.output = &*sink;
   hooks.events = &events;
@@ -248,6 +249,16 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   } catch (const std::exception& error) {
     exchange->abandon(error.what());
     throw;
+  }
+}
+
+void print_ranks(const RunStats& stats, std::ostream& out) {
+  for (size_t i = 0; i < stats.ranks.size(); ++i) {
+    const RankStats& rank = stats.ranks[i];
+    out << "rank " << i << ": latent rows " << rank.latent_rows.begin << " to " << rank.latent_rows.end
+        << ", " << format_seconds(rank.seconds) << ", peak " << format_bytes(rank.peak_bytes)
+        << " (predicted " << format_bytes(rank.predicted_peak_bytes) << ", limit "
+        << format_bytes(rank.limit_bytes) << "), sent " << format_bytes(rank.sent_bytes) << "\n";
   }
 }
 

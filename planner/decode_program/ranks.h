@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <ostream>
 
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/plan/stats.h"
@@ -19,5 +20,8 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options);
 /// DeviceError, ExchangeError.
 std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
                                   Notes& progress);
+
+/// Prints a line for each rank. Nothing without ranks.
+void print_ranks(const RunStats& stats, std::ostream& out);
 
 }  // namespace headroom

@@ -23,13 +23,13 @@ int64_t picture_bytes(const PictureShape& shape) {
 }  // namespace
 
 void TeeSink::put(int64_t item, const Region& region, const float* pixels) {
-  first_.write(item, region, pixels);
-  second_.write(item, region, pixels);
+  first_->write(item, region, pixels);
+  second_->write(item, region, pixels);
 }
 
 void TeeSink::complete() {
-  first_.finish();
-  second_.finish();
+  first_->finish();
+  second_->finish();
 }
 
 ComparingSink::ComparingSink(const std::filesystem::path& npy, const PictureShape& shape)
@@ -73,7 +73,20 @@ Verification ComparingSink::result(const std::string& compared_with) const {
   return v;
 }
 
-Verification verify(const DecodeJob& done, const std::filesystem::path& decoded, Progress& progress) {
+VerifiedCopy::VerifiedCopy(const std::filesystem::path& output)
+    : file_(output.string() + ".verify-" + process_mark() + ".npy"), on_signal_(file_) {}
+
+VerifiedCopy::~VerifiedCopy() {
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);
+}
+
+std::unique_ptr<PictureSink> VerifiedCopy::beside(std::unique_ptr<PictureSink> output) const {
+  auto copy = open_sink(file_, output->shape());
+  return std::make_unique<TeeSink>(std::move(output), std::move(copy));
+}
+
+Verification verify(const DoneJob& done, const std::filesystem::path& decoded, Progress& progress) {
   const auto& [model, plan, weights, latent, gpu] = done;
   ComparingSink comparison(decoded, picture_shape(model.graph, plan.request));
   ProgressEvents events(progress, nullptr, &model.graph);

@@ -8,7 +8,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/profile_check.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/schedule.h"
@@ -33,16 +33,15 @@ struct LowerAnswer {
 };
 
 LowerAnswer lower_of(const LoadedPlan& loaded, const ExplainAsked& asked) {
-  const Request& request = loaded.plan.request;
   if (asked.quick) return {{}, "not looked for (--quick)"};
   if (asked.rank) return {{}, "not looked for: this is one rank's part of a plan"};
   if (!loaded.plan.assumed && asked.profile_file.empty())
     return {{}, "not searched: the plan was made with a profile; give it as --profile PROFILE"};
-  const CostModel costs =
-      costs_of(loaded.model.graph, request, loaded.plan.assumed ? "" : asked.profile_file, true);
-  return {what_would_lower({loaded.model, request, options_of(loaded.plan), costs}, loaded.plan,
-                           for_seconds(kSecondsToLook)),
-          {}};
+  Question question{.request = loaded.plan.request, .options = options_of(loaded.plan)};
+  if (!loaded.plan.assumed) set_profile(question, asked.profile_file);
+  question.other_environment = true;
+  const Planner planner(loaded.model, question);
+  return {what_would_lower(planner.problem(), loaded.plan, for_seconds(kSecondsToLook)), {}};
 }
 
 void print_plan(const LoadedPlan& loaded, const ExplainAsked& asked, std::ostream& out) {

@@ -7,6 +7,7 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/untiled_peak.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
@@ -51,11 +52,11 @@ int frontier_command(const std::vector<std::string>& args, std::ostream& out, st
   const MadeFolders folders = prepare_outputs({{"-o", output}, {"--csv", csv}, {"--json", json ? "-" : ""}},
                                               {{"--profile", asked.profile_file}, {"--model", asked.model}});
   const Model model = asked.resolved_model();
-  const Request request = asked.request(model);
-  const CostModel costs = asked.costs(model, request);
-  const std::vector<FrontierPoint> found = frontier({model, request, asked.plan_options(), costs}, points);
-  const UntiledPeak untiled = untiled_peak(model, request, costs);
-  nlohmann::json document = to_json(found, request, costs.assumed());
+  const Planner planner(model, asked.question(model, asked.picture_size()));
+  const Request& request = planner.question().request;
+  const std::vector<FrontierPoint> found = frontier(planner.problem(), points);
+  const UntiledPeak untiled = untiled_peak(model, request, planner.costs());
+  nlohmann::json document = to_json(found, request, planner.costs().assumed());
   document["untiled"] = to_json(untiled);
   if (!output.empty()) write_file_whole(output, document.dump(1) + "\n");
   if (!csv.empty()) write_file_whole(csv, frontier_csv(found));

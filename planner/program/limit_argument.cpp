@@ -2,8 +2,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/os/free_memory.h"
-#include "decoder/base/os/process_memory.h"
+#include "planner/run/tasks.h"
 
 namespace headroom::planner {
 
@@ -13,9 +12,7 @@ int64_t limit_from(const std::string& text, DeviceKind device) {
     throw InputError(
         "--limit auto: what a GPU has free is not known without it; give bytes, as in --limit 16GiB");
   }
-  if (machine_available_bytes() < 0)
-    throw DeviceError("/proc/meminfo: no MemAvailable; give --limit in bytes");
-  return automatic_limit_bytes(available_bytes());
+  return limit_of_free_memory(nullptr);
 }
 
 }  // namespace headroom::planner

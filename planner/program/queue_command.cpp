@@ -14,13 +14,11 @@
 #include "decoder/devices/device_name.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
-#include "planner/cost/profile_check.h"
-#include "planner/explain/why_not.h"
+#include "planner/answer/planner.h"
 #include "planner/program/limit_argument.h"
 #include "planner/program/loaded_plan.h"
 #include "planner/program/request_options.h"
 #include "planner/search/queue.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -40,9 +38,6 @@ void move_latents(RequestQueue& queue, const std::filesystem::path& from_file,
     }
   }
 }
-
-/// Heap memory that a queue keeps between decodes, on top of a single decode's memory outside the pool.
-constexpr int64_t kQueueReserveBytes = int64_t{3} << 19;
 
 void print_summary(const RequestQueue& queue, const std::string& output, std::ostream& out) {
   const QueuePrediction prediction = predict(queue);
@@ -102,19 +97,15 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   const Dtype dtype = decoding_dtype(model, asked_dtype);
   const DeviceKind device = device_argument.empty() ? queue.device.value_or(DeviceKind::cpu)
                                                     : parse_device_name(device_argument).kind;
-  Request like{model_argument, 1, 1, 1, 1, dtype, device, Direction::decode, queue.tf32};
+  Request like{model_argument, 1, 1, most_frames(queue), 1, dtype, device, Direction::decode, queue.tf32};
   set_tf32(like, tf32);
   const int64_t limit_bytes = limit_from(limit, device);
-  std::optional<profiler::Profile> profile;
-  if (!profile_file.empty()) {
-    profile = profiler::read_profile(profile_file);
-    check_profiled_model(*profile, profile_file, model.graph, like);
-    check_profiled_machine(*profile, profile_file);
-  }
+  Question question{.request = like, .options = {.limit_bytes = limit_bytes}, .one_of_several = true};
+  set_profile(question, profile_file);
+  costs_of(model.graph, question);  // rejects an unsuitable profile in the name of the whole queue
   const auto plan_shape = [&](const Request& request) {
-    CostModel costs = profile ? CostModel(model.graph, *profile, request) : CostModel(model.graph, device);
-    if (device_record(device).is_host) costs.add_reserve(kQueueReserveBytes);
-    return plan_or_explain({model, request, {.limit_bytes = limit_bytes}, costs});
+    question.request = request;
+    return Planner(model, question).fastest();
   };
   queue = plan_queue(std::move(queue), model, like, limit_bytes, plan_shape, file);
   move_latents(queue, file, output);

@@ -9,9 +9,6 @@
 #include "decoder/devices/device_name.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
-#include "planner/cost/profile_check.h"
-#include "planner/explain/why_not.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -55,15 +52,18 @@ Model RequestOptions::resolved_model() const {
   return for_frames(for_direction(open_model(model), parse_direction(direction)), frames);
 }
 
-Request RequestOptions::request(const Model& resolved) const {
+PictureSize RequestOptions::picture_size() const {
   const auto [width, height] = parse_size(size, "--size");
-  latent_extent(resolved, width, height, frames);
+  return {{frames, height, width}, batch};
+}
+
+Request RequestOptions::request(const Model& resolved, const PictureSize& picture) const {
   const bool built_in = built_in_config(resolved.config_file) != nullptr;
   Request request{built_in ? resolved.config_file : model,  // "SDXL" as "sdxl"
-                  width,
-                  height,
-                  frames,
-                  batch,
+                  picture.extent.x,
+                  picture.extent.y,
+                  picture.extent.t,
+                  picture.batch,
                   decoding_dtype(resolved, parse_dtype(dtype, "--dtype")),
                   parse_device_name(device).kind};
   set_direction(request, direction_of(resolved.graph));
@@ -95,17 +95,11 @@ PlanOptions RequestOptions::plan_options() const {
   return options;
 }
 
-Plan RequestOptions::plan(const Model& resolved, const PlanOptions& options) const {
-  const Request asked = request(resolved);
-  const CostModel known = costs(resolved, asked);
-  Plan found = plan_or_explain({resolved, asked, options, known});
-  if (!profile_file.empty())
-    check_profiled_range(profiler::read_profile(profile_file), profile_file, resolved.graph, found);
-  return found;
-}
-
-CostModel RequestOptions::costs(const Model& resolved, const Request& asked) const {
-  return costs_of(resolved.graph, asked, profile_file, other_environment);
+Question RequestOptions::question(const Model& resolved, const PictureSize& picture) const {
+  Question asked{.request = request(resolved, picture), .options = plan_options()};
+  set_profile(asked, profile_file);
+  asked.other_environment = other_environment;
+  return asked;
 }
 
 }  // namespace headroom::planner

@@ -5,7 +5,7 @@
 
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/model.h"
-#include "planner/search/problem.h"
+#include "planner/answer/question.h"
 
 namespace headroom::planner {
 
@@ -27,14 +27,15 @@ struct RequestOptions {
   /// Writes a note to `err` if the model decodes in another dtype than requested. Call it once there is a
   /// result, because an error must stay a single line.
   void say_dtype(const Model& resolved, std::ostream& err) const;
-  Request request(const Model& resolved) const;
   /// Throws InputError if options contradict each other.
   void check() const;
-  PlanOptions plan_options() const;  ///< without the limit and the time budget
-  CostModel costs(const Model& resolved, const Request& asked) const;
-  /// The fastest plan. Throws NothingFits and NoPlanInTime. Throws InputError if the profile does not cover
-  /// the plan's tiles.
-  Plan plan(const Model& resolved, const PlanOptions& options) const;
+  PictureSize picture_size() const;  ///< of `size`, `frames` and `batch`
+  /// The options as a question about a picture of this size, without the limit and the time budget.
+  Question question(const Model& resolved, const PictureSize& picture) const;
+
+ private:
+  Request request(const Model& resolved, const PictureSize& picture) const;
+  PlanOptions plan_options() const;
 };
 
 }  // namespace headroom::planner

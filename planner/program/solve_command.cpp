@@ -9,6 +9,7 @@
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/plan/plan_file.h"
+#include "planner/answer/planner.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/summary.h"
@@ -76,21 +77,21 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   check_limits(app, asked, ranks);
   asked.check();
   const Model model = asked.resolved_model();
-  const Request request = asked.request(model);
+  Question question = asked.question(model, asked.picture_size());
   const MadeFolders folders = prepare_outputs({{"-o", output}, {"--json", json ? "-" : ""}},
                                               {{"--profile", asked.profile_file}, {"--model", asked.model}});
   std::ostream& said = message_stream({output}, out, err);
-  PlanOptions options = asked.plan_options();
+  PlanOptions& options = question.options;
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
   if (ranks.asked()) {
-    solve_ranks(asked, ranks, limit, options, {output, json}, said);
+    solve_ranks(model, question, ranks, limit, {output, json}, said);
     asked.say_dtype(model, err);
     return kDone;
   }
-  options.limit_bytes = limit_from(limit, request.device);
+  options.limit_bytes = limit_from(limit, question.request.device);
   Plan plan;
   try {
-    plan = asked.plan(model, options);
+    plan = Planner(model, question).fastest();
   } catch (const NothingFits& refused) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;

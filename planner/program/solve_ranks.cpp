@@ -11,10 +11,9 @@
 #include "decoder/base/text_streams.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
-#include "planner/cost/profile_check.h"
+#include "planner/answer/planner.h"
 #include "planner/program/limit_argument.h"
 #include "planner/search/make_plan.h"
-#include "profiler/profile/profile_file.h"
 
 namespace headroom::planner {
 namespace {
@@ -128,24 +127,21 @@ std::vector<int64_t> RankOptions::limits_of(int32_t count, const std::string& li
   return parsed;
 }
 
-Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& options,
-                 const std::string& limit, const PlanOptions& plan_options) {
-  const Request request = asked.request(model);
+Plans plan_ranks(const Model& model, const Question& question, const RankOptions& options,
+                 const std::string& limit) {
+  const Request& request = question.request;
   const std::vector<int32_t> counts = options.counts();
   if (counts.size() != 1) throw InputError("--ranks: expected one number; frontier takes several");
   const Ranks ranks{counts[0], options.link_between(request.device)};
   const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
-  const CostModel costs = asked.costs(model, request);
-  const Problem problem{model, request, plan_options, costs};
+  const Planner planner(model, question);
+  const Problem problem = planner.problem();
   std::optional<Plans> plan = make_plans(problem, ranks, limits);
   if (!plan) {
     const int64_t smallest = smallest_rank_limit(problem, ranks);
     throw RanksDoNotFit(refusal(request, limits, smallest), limits, smallest);
   }
-  if (!asked.profile_file.empty()) {
-    check_profiled_range(profiler::read_profile(asked.profile_file), asked.profile_file, model.graph,
-                         plan->plans.front());
-  }
+  planner.check_range(plan->plans.front());
   if (plan->transfers.size() > kMostTransfers) {
     throw InputError("--ranks: " + std::to_string(ranks.count) + " ranks of this decoder hand over " +
                      std::to_string(plan->transfers.size()) + " times; a plan has at most " +
@@ -154,12 +150,11 @@ Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOpti
   return std::move(*plan);
 }
 
-void solve_ranks(const RequestOptions& asked, const RankOptions& options, const std::string& limit,
-                 const PlanOptions& plan_options, const PlanOutput& output, std::ostream& out) {
-  const Model model = asked.resolved_model();
+void solve_ranks(const Model& model, const Question& question, const RankOptions& options,
+                 const std::string& limit, const PlanOutput& output, std::ostream& out) {
   Plans plan;
   try {
-    plan = plan_ranks(asked, model, options, limit, plan_options);
+    plan = plan_ranks(model, question, options, limit);
   } catch (const RanksDoNotFit& refused) {
     if (output.json) {
       out << json{{"fits", false},
@@ -180,10 +175,9 @@ void solve_ranks(const RequestOptions& asked, const RankOptions& options, const 
 
 void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool as_json, std::ostream& out) {
   const Model model = asked.resolved_model();
-  const Request request = asked.request(model);
-  const CostModel costs = asked.costs(model, request);
-  const Problem problem{model, request, asked.plan_options(), costs};
-  const Link link = options.link_between(request.device);
+  const Planner planner(model, asked.question(model, asked.picture_size()));
+  const Problem problem = planner.problem();
+  const Link link = options.link_between(problem.request.device);
   std::string text = "ranks     fastest  peak per rank        sent  smallest limit per rank\n";
   json list = json::array();
   for (const int32_t count : options.counts()) {

@@ -46,14 +46,14 @@ class RanksDoNotFit : public DoesNotFit {
   std::vector<int64_t> limits_bytes;  ///< by rank
 };
 
-/// Plans for ranks. `model` must be the model of `asked`. Throws RanksDoNotFit with the smallest limit that
-/// works for each rank, and InputError like make_plans().
-Plans plan_ranks(const RequestOptions& asked, const Model& model, const RankOptions& ranks,
-                 const std::string& limit, const PlanOptions& options);
+/// Plans a question for ranks. `model` must be the model for its request. Throws RanksDoNotFit with the
+/// smallest limit that works for each rank, and InputError like make_plans().
+Plans plan_ranks(const Model& model, const Question& question, const RankOptions& ranks,
+                 const std::string& limit);
 
 /// Plans for ranks, and writes the plan.
-void solve_ranks(const RequestOptions& asked, const RankOptions& ranks, const std::string& limit,
-                 const PlanOptions& options, const PlanOutput& output, std::ostream& out);
+void solve_ranks(const Model& model, const Question& question, const RankOptions& ranks,
+                 const std::string& limit, const PlanOutput& output, std::ostream& out);
 
 /// Compares several numbers of ranks: the fastest plan without a limit, and the smallest limit, for each.
 /// Prints a table or JSON.

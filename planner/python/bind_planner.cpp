@@ -19,7 +19,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/profile_check.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/lower_peak.h"
 #include "planner/explain/schedule.h"
 #include "planner/explain/untiled_peak.h"
@@ -27,7 +27,6 @@
 #include "planner/python/bindings.h"
 #include "planner/python/planned_decode.h"
 #include "planner/search/frontier.h"
-#include "planner/search/make_plan.h"
 
 namespace headroom::python {
 namespace {
@@ -36,8 +35,6 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace planner;
 
-/// Larger than any decode needs. Small enough that adding bytes cannot overflow.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
 constexpr int64_t kMostBatch = 4096;
 
 /// Returns the search's memory to the system. glibc keeps freed pages, and the decode needs them.
@@ -45,44 +42,35 @@ struct PagesGivenBack {
   ~PagesGivenBack() { return_free_heap(); }
 };
 
-/// Plans and predictions for one request.
-class Planner {
+/// The planner of one question, and the model that it keeps.
+class ModelPlanner {
  public:
-  Planner(std::shared_ptr<const Model> model, Request request, PlanOptions options,
-          const std::string& profile_file)
-      : model_(std::move(model)),
-        request_(std::move(request)),
-        options_(std::move(options)),
-        costs_(costs_of(model_->graph, request_, profile_file)) {}
+  ModelPlanner(std::shared_ptr<const Model> model, Question question)
+      : model_(std::move(model)), planner_(*model_, std::move(question)) {}
 
-  int64_t untiled_peak_bytes() const { return untiled_peak(*model_, request_, costs_).bytes; }
-  PlannedDecode smallest() const { return {model_, smallest_plan(problem(0), spaces_of(problem(0)))}; }
+  int64_t untiled_peak_bytes() const {
+    return untiled_peak(*model_, planner_.question().request, planner_.costs()).bytes;
+  }
+  PlannedDecode smallest() const { return {model_, planner_.smallest()}; }
   /// The fastest plan under the limit. Empty if none fits.
   std::optional<PlannedDecode> plan(std::optional<int64_t> limit_bytes) const {
-    std::optional<Plan> found = make_plan(problem(limit_bytes.value_or(kNoLimit)));
+    std::optional<Plan> found = planner_.fastest_if_any(limit_bytes.value_or(kNoLimit));
     if (!found) return {};
-    if (!limit_bytes) found->limit_bytes = found->predicted_peak_bytes;  // it takes no more
     return PlannedDecode{model_, *std::move(found)};
   }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
-    const WhyNot why = planner::why_not(problem(limit_bytes), kSecondsToLook);
-    return {to_text(why, request_), to_json(why).dump()};
+    const WhyNot why = planner::why_not(planner_.problem_under(limit_bytes), kSecondsToLook);
+    return {to_text(why, planner_.question().request), to_json(why).dump()};
   }
   std::string frontier(size_t points) const {
-    return to_json(planner::frontier(problem(kNoLimit), points), request_, costs_.assumed()).dump();
+    return to_json(planner::frontier(planner_.problem_under(kNoLimit), points), planner_.question().request,
+                   planner_.costs().assumed())
+        .dump();
   }
 
  private:
-  Problem problem(int64_t limit_bytes) const {
-    Problem asked{*model_, request_, options_, costs_};
-    asked.options.limit_bytes = limit_bytes;
-    return asked;
-  }
-
   std::shared_ptr<const Model> model_;
-  Request request_;
-  PlanOptions options_;
-  CostModel costs_;
+  Planner planner_;
 };
 
 /// A keyword argument, or `otherwise` if it was not given.
@@ -91,8 +79,9 @@ T taken(const nb::kwargs& given, const char* name, T otherwise) {
   return given.contains(name) ? nb::cast<T>(given[name]) : otherwise;
 }
 
-void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs& asked) {
-  Request request;
+void make_planner(ModelPlanner* self, std::shared_ptr<Model> model, const nb::kwargs& asked) {
+  Question question;
+  Request& request = question.request;
   request.model = model->name;
   request.width_pixels = nb::cast<int64_t>(asked["width"]);
   request.height_pixels = nb::cast<int64_t>(asked["height"]);
@@ -109,14 +98,13 @@ void make_planner(Planner* self, std::shared_ptr<Model> model, const nb::kwargs&
   if (const std::string wrong = wrong_tf32(request); !wrong.empty()) throw InputError("tf32: " + wrong);
   if (asked.contains("picture_dtype"))
     request.picture_dtype = parse_dtype(nb::cast<std::string>(asked["picture_dtype"]));
-  latent_extent(*model, request.width_pixels, request.height_pixels, request.frames);
-  PlanOptions options;
+  PlanOptions& options = question.options;
   options.host_limit_bytes = taken<int64_t>(asked, "host_limit_bytes", 0);
   options.scratch_folder = taken<std::string>(asked, "scratch_folder", {});
   options.scratch_limit_bytes = taken<int64_t>(asked, "scratch_limit_bytes", 0);
   if (taken(asked, "resident_weights", false)) options.weights = WeightResidency::resident;
-  new (self) Planner(std::move(model), std::move(request), std::move(options),
-                     taken<std::string>(asked, "profile", {}));
+  set_profile(question, taken<std::string>(asked, "profile", {}));
+  new (self) ModelPlanner(std::move(model), std::move(question));
 }
 
 std::optional<std::pair<double, double>> seconds_range_of(const PlannedDecode& planned) {
@@ -174,19 +162,19 @@ void bind_plan(nb::module_& module) {
 void bind_planner(nb::module_& module) {
   bind_plan(module);
   using Release = nb::call_guard<nb::gil_scoped_release, PagesGivenBack>;
-  nb::class_<Planner>(module, "Planner", "Plans for one request.")
+  nb::class_<ModelPlanner>(module, "Planner", "Plans for one request.")
       .def(
           "__init__", &make_planner, "model"_a, "asked"_a,
           "Keywords: width, height, and with these defaults frames=1, batch=1, dtype='fp32', "
           "device='cpu', tf32='none', picture_dtype=None (of a picture that stays in memory and counts), "
           "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
-      .def("untiled_peak_bytes", &Planner::untiled_peak_bytes, Release())
-      .def("smallest", &Planner::smallest, Release())
-      .def("plan", &Planner::plan, "limit_bytes"_a = nb::none(), Release(),
+      .def("untiled_peak_bytes", &ModelPlanner::untiled_peak_bytes, Release())
+      .def("smallest", &ModelPlanner::smallest, Release())
+      .def("plan", &ModelPlanner::plan, "limit_bytes"_a = nb::none(), Release(),
            "The fastest plan under the limit; None if nothing fits.")
-      .def("why_not", &Planner::why_not, "limit_bytes"_a, Release(),
+      .def("why_not", &ModelPlanner::why_not, "limit_bytes"_a, Release(),
            "The reason that nothing fits: in one line, and as JSON.")
-      .def("frontier", &Planner::frontier, "points"_a, Release());
+      .def("frontier", &ModelPlanner::frontier, "points"_a, Release());
   module.def("tf32_text", [](const std::string& tf32) {
     return tf32 == "none" ? "" : after_dtype(parse_tf32(tf32, "tf32"));
   });

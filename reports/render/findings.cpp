@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/base/errors.h"
-#include "planner/cost/profile_check.h"
+#include "planner/answer/planner.h"
 #include "planner/explain/lower_peak.h"
 #include "reports/figures/history.h"
 
@@ -19,25 +19,34 @@ struct ChosenCosts {
   std::string words;  ///< "by the costs in profile.json"
 };
 
-/// Costs with which the plan was made, if the files have them. Peaks computed with another workspace are not
-/// comparable.
-ChosenCosts costs_of(const PlanDocument& document, const std::vector<DocumentPtr>& profiles) {
-  const Plan& plan = document.plan;
-  const Graph& graph = document.model.graph;
-  const DeviceKind device = plan.request.device;
-  if (plan.assumed) return {planner::CostModel(graph, device), "by assumed costs, as the plan was"};
+/// Costs of the first profile that serves the request, or else assumed costs.
+ChosenCosts costs_of(const Model& model, const Request& request, const std::vector<DocumentPtr>& profiles) {
+  planner::Question question{.request = request, .other_environment = true};
   for (const DocumentPtr& file : profiles) {
-    const profiler::Profile& profile = *file->as<profiler::Profile>();
-    if (Environment{profile.device, profile.libraries} != plan.environment) continue;
+    question.profile = {file, file->as<profiler::Profile>()};
+    question.profile_file = file->file.string();
     try {
-      planner::check_profiled_model(profile, file->file.string(), graph, plan.request);
+      return {planner::costs_of(model.graph, question), "by the costs in " + question.profile_file};
     } catch (const InputError&) {
       continue;  // the profile is of another model
     }
-    return {planner::CostModel(graph, profile, plan.request), "by the costs in " + file->file.string()};
   }
-  return {planner::CostModel(graph, device),
-          "by assumed costs, because the plan's profile is not among the files"};
+  return {planner::CostModel(model.graph, request.device), "by assumed costs"};
+}
+
+/// Costs with which the plan was made, if the files have them. Peaks computed with another workspace are not
+/// comparable.
+ChosenCosts costs_of(const PlanDocument& document, std::vector<DocumentPtr> profiles) {
+  const Plan& plan = document.plan;
+  std::erase_if(profiles, [&](const DocumentPtr& file) {
+    const auto& profile = *file->as<profiler::Profile>();
+    return plan.assumed || Environment{profile.device, profile.libraries} != plan.environment;
+  });
+  ChosenCosts chosen = costs_of(document.model, plan.request, profiles);
+  if (chosen.costs.assumed())
+    chosen.words +=
+        plan.assumed ? ", as the plan was" : ", because the plan's profile is not among the files";
+  return chosen;
 }
 
 /// True if two plans have the same remedies. Their limits may differ.
@@ -104,20 +113,6 @@ void find_scaling(Findings& found, const ReportOptions& options) {
   if (anything && !options.quick) found.scaling = std::move(sizes);
 }
 
-/// Costs of the decoder's first profile, or else assumed costs.
-planner::CostModel costs_of(const AskedDecoder& asked, const std::vector<DocumentPtr>& profiles) {
-  for (const DocumentPtr& file : profiles) {
-    const profiler::Profile& profile = *file->as<profiler::Profile>();
-    try {
-      planner::check_profiled_model(profile, file->file.string(), asked.model.graph, asked.request);
-      return planner::CostModel(asked.model.graph, profile, asked.request);
-    } catch (const InputError&) {
-      continue;  // of another model
-    }
-  }
-  return planner::CostModel(asked.model.graph, asked.request.device);
-}
-
 void find_need(Findings& found, const ReportOptions& options) {
   if (found.histories.empty()) return;
   if (!options.decoder) {
@@ -131,7 +126,8 @@ void find_need(Findings& found, const ReportOptions& options) {
   options.progress(0, "what Headroom would need");
   const AskedDecoder& asked = *options.decoder;
   try {
-    found.need = decoder_need(asked.model, asked.request, {}, costs_of(asked, found.profiles));
+    found.need = decoder_need(asked.model, asked.request, {},
+                              costs_of(asked.model, asked.request, found.profiles).costs);
   } catch (const InputError& error) {
     found.need_remark = std::string("It could not be computed: ") + error.what();
   }

@@ -19,8 +19,7 @@ using test::wait_until;
 
 PlanningQuestion demo_question(int64_t limit_bytes, int64_t width = 64, int64_t height = 48) {
   PlanningQuestion question;
-  question.model = HEADROOM_TEST_DATA "/demo_model";
-  question.request = {question.model, width, height, 1, 1, Dtype::fp32};
+  question.request = {HEADROOM_TEST_DATA "/demo_model", width, height, 1, 1, Dtype::fp32};
   question.options.limit_bytes = limit_bytes;
   return question;
 }
@@ -229,7 +228,7 @@ TEST_CASE("replanner: what cannot be planned at all is said in the words of the 
     return captured.answers.back().failure.toStdString();
   };
   PlanningQuestion question = demo_question(1 << 26);
-  question.model = "no-such-model";
+  question.request.model = "no-such-model";
   CHECK_THAT(failure_of(question), Catch::Contains("no-such-model: expected a folder with config.json"));
   CHECK_THAT(failure_of(demo_question(1 << 26, 65)), Catch::Contains("--size: expected a width"));
   question = demo_question(1 << 26);

@@ -102,7 +102,7 @@ TEST_CASE("workspace: a plan sets the question, its profile goes with it where i
   REQUIRE(asked.count() == 1);
   const Plan& plan = sample_files().plan().plan;
   CHECK(workspace.question().request == plan.request);
-  CHECK(workspace.question().model == plan.request.model);
+  CHECK(workspace.question().request.model == plan.request.model);
   CHECK(workspace.question().options.limit_bytes == plan.limit_bytes);
   CHECK(workspace.question().profile == nullptr);  // the plan's costs are assumed
 

@@ -33,8 +33,8 @@ constexpr int64_t kFitsEachDevice = int64_t{64} << 20;
 struct ShownFrontier : test::ShownPage<FrontierPage> {
   explicit ShownFrontier(int64_t limit_bytes = 0, planner::PlanOptions options = {}) {
     PlanningQuestion question;
-    question.model = HEADROOM_TEST_DATA "/demo_model";
     question.request = sample_files().plan().plan.request;
+    question.request.model = HEADROOM_TEST_DATA "/demo_model";
     question.options = options;
     question.options.limit_bytes = limit_bytes;
     workspace.ask(question);

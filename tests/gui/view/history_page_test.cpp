@@ -31,8 +31,8 @@ std::string text_at(const TableView& view, size_t row, size_t column) {
 
 PlanningQuestion small_question() {
   PlanningQuestion question;
-  question.model = HEADROOM_TEST_DATA "/demo_model";
   question.request = sample_files().plan().plan.request;
+  question.request.model = HEADROOM_TEST_DATA "/demo_model";
   return question;
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   CHECK_THAT(page.findChild<QLabel*>("words")->text().toStdString(), Catch::Contains("No request failed."));
 
   PlanningQuestion unknown = small_question();
-  unknown.model = "no-such-model";
+  unknown.request.model = "no-such-model";
   workspace.ask(unknown);
   shown.rest();
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
@@ -115,7 +115,7 @@ TEST_CASE("history page: a fault stays said when another device is looked at") {
   Workspace& workspace = shown.workspace;
   shown.open({HEADROOM_TEST_DATA "/memory_histories/autoencoder-kl.pickle"});
   PlanningQuestion unknown = small_question();
-  unknown.model = "no-such-model";
+  unknown.request.model = "no-such-model";
   workspace.ask(unknown);
   shown.rest();
   const auto& need = *page.findChild<QLabel*>("need");

@@ -102,7 +102,7 @@ TEST_CASE("main window: a plan whose model is not found is opened by naming the 
   wait_until([&] { return !workspace.busy(); });
   REQUIRE(workspace.documents().size() == 1);
   CHECK(window.messages().messages().isEmpty());
-  CHECK(workspace.question().model == model);  // what the other pages plan and run with
+  CHECK(workspace.question().request.model == model);  // what the other pages plan and run with
   workspace.close(workspace.documents().front());
   // From the command line.
   workspace.open({plan}, QString::fromStdString(model));

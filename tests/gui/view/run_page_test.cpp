@@ -237,7 +237,7 @@ TEST_CASE("run page: a decode and a measurement run on the chosen device, a plan
   CHECK_THAT(arguments(), Catch::Contains("--device cpu") && !Catch::Contains("--verify"));
   // The device of the question is that of the run.
   PlanningQuestion question = ready.workspace.question();
-  question.model = question.request.model = kModel;
+  question.request.model = kModel;
   question.request.device = DeviceKind::cuda;
   ready.workspace.ask(question);
   CHECK(device->currentText() == "NVIDIA GPU");

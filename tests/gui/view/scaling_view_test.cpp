@@ -19,8 +19,8 @@ TEST_CASE("scaling view: both curves, and in words what fits the limit as it mov
   Workspace workspace;
   ScalingView view(workspace);
   PlanningQuestion question;
-  question.model = HEADROOM_TEST_DATA "/demo_model";
   question.request = sample_files().plan().plan.request;
+  question.request.model = HEADROOM_TEST_DATA "/demo_model";
   question.options.limit_bytes = 1 << 20;
   workspace.ask(question);
   view.resize(1200, 800);

@@ -22,9 +22,7 @@ TEST_CASE("clips are compared position by position, however either of them was c
         for (const Region& region : regions) test::write_clip_region(sink, item, region);
       sink.finish();
     };
-    const auto first = open_sink(scratch / "first.npy", shape),
-               second = open_sink(scratch / "second.npy", shape);
-    TeeSink both(*first, *second);
+    TeeSink both(open_sink(scratch / "first.npy", shape), open_sink(scratch / "second.npy", shape));
     write_all(both, ways[i]);
     CHECK(test::read_bytes(scratch / "first.npy") == test::read_bytes(scratch / "second.npy"));
     ComparingSink comparison(scratch / "first.npy", shape);

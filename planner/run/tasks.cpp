@@ -1,0 +1,55 @@
+#include "planner/run/tasks.h"
+
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/free_memory.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/gpu/memory/free_on_card.h"
+#include "decoder/validator/validator.h"
+#include "planner/answer/planner.h"
+
+namespace headroom {
+namespace {
+
+Plan plan_of(const Work& work, const Task& task) {
+  if (const Plan* given = std::get_if<Plan>(&task.wanted)) return *given;
+  planner::Question question = std::get<planner::Question>(task.wanted);
+  if (task.all_free_memory) question.options.limit_bytes = limit_of_free_memory(work.gpu.get());
+  return planner::Planner(work.model, std::move(question)).fastest();
+}
+
+}  // namespace
+
+int64_t limit_of_free_memory(const gpu::Gpu* gpu) {
+  if (gpu != nullptr) return limit_on_card(*gpu);
+  if (machine_available_bytes() < 0)
+    throw DeviceError("/proc/meminfo: no MemAvailable; give --limit in bytes");
+  return automatic_limit_bytes(available_bytes());
+}
+
+std::vector<Plan> plans_of(const Work& work) {
+  std::vector<Plan> plans;
+  for (const Task& task : work.tasks) {
+    plans.push_back(plan_of(work, task));
+    require_valid(plans.back(), work.model,
+                  work.place.empty() ? task.origin : work.place + ": " + task.origin);
+  }
+  return_free_heap();  // the search's memory, because the limit covers the whole process
+  return plans;
+}
+
+std::string next_smaller_plan(const Work& work, const Task& task, const Plan& refused) {
+  Task smaller{planner::Question{.request = refused.request}, task.origin, true};
+  if (const auto* asked = std::get_if<planner::Question>(&task.wanted)) smaller.wanted = *asked;
+  std::get<planner::Question>(smaller.wanted).options.host_limit_bytes = refused.host_limit_bytes;
+  try {
+    const Plan found = plan_of(work, smaller);
+    return "takes " + format_bytes(found.predicted_peak_bytes) + ", predicted " +
+           format_seconds(found.predicted_seconds) + " instead of " +
+           format_seconds(refused.predicted_seconds);
+  } catch (const std::exception& none) {  // the caller reports the refused plan in any case
+    return std::string("found none: ") + none.what();
+  }
+}
+
+}  // namespace headroom
