@@ -30,7 +30,7 @@ endif()
 # helps ccache.
 function(headroom_test_places target)
   foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|sample_files.h|fake_programs.h")
+    file(STRINGS ${source} names REGEX "HEADROOM_TEST_DATA|HEADROOM_BIN|sample_files.h|fake_programs.h|expected.h|printed_figures.h")
     if(names)
       target_compile_definitions(${target} PRIVATE
         HEADROOM_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data" HEADROOM_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

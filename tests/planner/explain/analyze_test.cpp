@@ -9,6 +9,7 @@
 #include "planner/program/run.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
+#include "tests/support/expected.h"
 #include "tests/support/program.h"
 #include "tests/support/run_as_predicted.h"
 #include "tests/support/tiny_model.h"
@@ -39,26 +40,9 @@ TEST_CASE("analyze: the pass furthest off in seconds comes first, and the pass o
   CHECK(analysis.passes[0].pass == 2);
   CHECK(analysis.passes[1].pass == 1);
   CHECK(analysis.passes[2].pass == 0);
-  CHECK(*analysis.passes[0].seconds.ratio() == Approx(2.5));
-  CHECK(*analysis.passes[1].seconds.ratio() == Approx(0.9));
-  CHECK_FALSE(analysis.passes[2].seconds.ratio());
-  CHECK(*analysis.passes[1].peak_bytes.ratio() == Approx(25.0 / 26));
-  for (const PassAnalysis& pass : analysis.passes) CHECK(pass.decided_peak == (pass.pass == 1));
-  CHECK(*analysis.seconds.ratio() == Approx(2));
-  CHECK(analysis.peak_bytes.measured == 25'100);
-
-  const std::string text = to_text(analysis);
-  CHECK(text.find("conv_out") < text.find("residual"));
-  CHECK(text.find("residual") < text.find("conv_in"));
-  const std::string line =
-      text.substr(text.find("residual"), text.find('\n', text.find("residual")) - text.find("residual"));
-  CHECK_THAT(line,
-             Catch::Contains("0.96") && Catch::Contains("0.90") && Catch::EndsWith("<- the measured peak"));
-  CHECK(text.find("<- the measured peak") == text.rfind("<- the measured peak"));
-  CHECK_THAT(text, Catch::Contains("whole decode") && Catch::Contains("assumptions"));
+  test::check_expected("analysis.txt", to_text(analysis));
 
   const json document = to_json(analysis);
-  CHECK(document["passes"][0]["name"] == "conv_out");
   CHECK(document["passes"][0]["seconds"]["ratio"].get<double>() == Approx(2.5));
   CHECK(document["passes"][2]["seconds"]["ratio"].is_null());
   CHECK(document["passes"][1]["decided_peak"] == true);
@@ -68,7 +52,6 @@ TEST_CASE("analyze: the pass furthest off in seconds comes first, and the pass o
   stats.passes[0].seconds = 1e-6;
   CHECK(analyze(plan, "plan.json", stats, "stats.json").passes[0].pass == 2);
   CHECK(worst_passes(stats.passes) == std::vector<size_t>{2, 1, 0});
-  CHECK_THAT(line, Catch::Contains("-10.0 ms"));
 }
 
 TEST_CASE("passes are ranked by seconds: the longest of a plan, of equal ones the first") {

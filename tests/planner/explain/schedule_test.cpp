@@ -9,6 +9,7 @@
 #include "decoder/schedule/peak.h"
 #include "planner/cost/memory_costs.h"
 #include "planner/explain/rounded_amounts.h"
+#include "tests/support/expected.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/random_ranked_plan.h"
 
@@ -38,45 +39,9 @@ struct Example {
   }
 };
 
-constexpr const char* kExampleText = R"(example 12x12, batch 1 (1 at a time), fp32: 2 passes, 0.0 GFLOP
-peak 11.7 KiB of 0.0 KiB, time 0.0 ms by assumed costs, not proven optimal, exact
-
-all amounts below are in KiB, rounded so that sums add up; a[3..5] are blocks 3, 4 and 5 of tensor a, from the top; tiles are columns x rows x frames
-each band is shown at its peak, which is in the listed step: live = throughout the pass + kept blocks + steps
-throughout the decode: weights 4.75 + latent 2.25 = 7.00
-highest: 11.69 live in pass 1, band 0, step 1: the predicted peak of the plan
-
-pass 0  conv1  (0.0 ms, 0.0 GFLOP)
-  begin  7.00  throughout the decode
-  tiles  3 bands of 4 rows; a band has 1 tile of 12 columns
-  steps of a tile                 make                 tiles  workspace      steps  give back
-   0  gather latent halo 1        14x6 tile, 1.31       1.31       0.00       1.31
-   1  conv conv1                  12x4 tile, 0.75       2.06       0.00       2.06  tile of step 0
-   2  store conv1                 blocks of conv1       0.75       0.00       0.75
-   3  statistics norm.statistics  statistics            0.75       0.00       0.75  tile of step 1
-  bands    rows        throughout       kept      steps       live  step
-  0..2     0..11             7.00       1.88       2.06      10.94     1  takes conv1[0..2] (1 each)  <- the peak of the pass
-  end    kept: conv1; complete: norm.statistics
-
-pass 1  conv2  (0.0 ms, 0.0 GFLOP)
-  begin  7.00  throughout the decode
-         2.81  conv1, 3 blocks of 5 rows
-         9.81  in all
-  tiles  3 bands of 4 rows; a band has 1 tile of 12 columns
-  steps of a tile       make                     tiles  workspace      steps  give back
-   0  norm norm halo 1  14x6 tile, 1.31           1.31       0.00       1.31
-   1  conv conv2        12x4 tile, 0.56           1.88       0.00       1.88  tile of step 0
-   2  emit conv2        rows of the picture       0.56       0.00       0.56  tile of step 1
-  bands    rows        throughout       kept      steps       live  step
-  0        0..3              7.00       2.81       1.88      11.69     1    <- the peak of the plan
-  1        4..7              7.00       2.81       1.88      11.69     1  gives back conv1[0]
-  2        8..11             7.00       1.88       1.87      10.75     1  gives back conv1[1..2]
-  end    gone: conv1; complete: the picture
-)";
-
 TEST_CASE("schedule: the whole text of a decode in two passes") {
   const Example example;
-  CHECK(schedule(example.plan, example.model) == kExampleText);
+  test::check_expected("schedule.txt", schedule(example.plan, example.model));
   CHECK_THROWS_AS(schedule(example.plan, example.model, {.pass = 2}), InputError);
 }
 

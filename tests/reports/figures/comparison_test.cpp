@@ -8,6 +8,7 @@
 
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
+#include "tests/reports/figures/printed_figures.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_gpu_trace.h"
 
@@ -85,25 +86,7 @@ TEST_CASE("comparison: profiles layer by layer, at the sizes of both") {
   b.device = "four cores";
   const std::vector<Table> tables = compared({"x/a.json", a}, {"x/b.json", b});
 
-  const Table& time = the(tables, "Time of layers");
-  CHECK(time.columns[1].title == "a.json");
-  CHECK(time.columns[2].title == "b.json");
-  CHECK(time.columns[1].unit == Unit::seconds);
-  REQUIRE(time.rows.size() == 4);                               // d, e, b, a
-  CHECK_THAT(time.title, Catch::Contains("2 equal left out"));  // the whole decode and c
-  CHECK(row_of(time, "d, 256×192") == &time.rows[0]);
-  CHECK_FALSE(number(time.rows[0].cells[2]));
-  CHECK_FALSE(number(row(time, "e, 256×192").cells[1]));
-  CHECK(row_of(time, "b, 256×192") == &time.rows[2]);
-  CHECK(*number(row(time, "b, 256×192").cells[3]) == Approx(0.125));
-  CHECK(*number(row(time, "a, 256×192").cells[3]) == Approx(4));
-  CHECK(time.rows[0].stands_out);
-  CHECK_FALSE(time.rows[1].stands_out);
-  CHECK(*number(row(the(tables, "Live bytes"), "c, 256×192").cells[2]) == 1'003);
-  const Table& facts = the(tables, "What else differs");
-  CHECK(std::get<std::string>(row(facts, "device").cells[2]) == "four cores");
-  CHECK(row_of(facts, "sizes") != nullptr);
-  CHECK(row_of(facts, "model") == nullptr);
+  test::check_expected("figures/compared_profiles.txt", test::printed(tables));
 }
 
 TEST_CASE("comparison: runs pass by pass") {
@@ -118,18 +101,7 @@ TEST_CASE("comparison: runs pass by pass") {
   b.threads = 4;
   b.verification = Verification{.compared_with = "the untiled decode", .psnr_db = 120};
   const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
-  const Table& time = the(tables, "Time");
-  CHECK(*number(row(time, "pass 1 residual").cells[3]) == Approx(3));
-  CHECK(*number(row(time, "whole decode").cells[3]) == Approx(0.5 / 0.3));
-  CHECK(time.rows.size() == 3);
-  const Table& memory = the(tables, "Memory");
-  CHECK(*number(row(memory, "pass 2 conv_out").cells[3]) == Approx(0.5));
-  CHECK(row_of(memory, "pass 3 one more") == &memory.rows[0]);
-  CHECK(row_of(memory, "growth of other process memory") == &memory.rows[1]);  // from nothing
-  CHECK(memory.rows.size() == 3);
-  CHECK(*number(row(the(tables, "Other"), "threads").cells[3]) == 2);
-  CHECK_FALSE(number(row(the(tables, "Other"), "PSNR in dB").cells[1]));
-  CHECK(std::holds_alternative<std::monostate>(row(the(tables, "What else"), "verified against").cells[1]));
+  test::check_expected("figures/compared_runs.txt", test::printed(tables));
 
   for (const Table& table : compared({"a.json", a}, {"again.json", a})) CHECK(table.rows.empty());
 }
@@ -143,13 +115,7 @@ TEST_CASE("comparison: plans as headroom-plan diff has it") {
   b.plan.passes[1].predicted_seconds = 0.4;
   b.plan.passes[2].steps[0].halo = {};
   const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
-  CHECK(*number(row(the(tables, "Memory"), "predicted peak").cells[3]) == Approx(0.5));
-  CHECK(*number(row(the(tables, "Time"), "pass 1 residual: predicted time").cells[3]) == Approx(4));
-  const Table& facts = the(tables, "What else differs");
-  CHECK_THAT(facts.title, Catch::Contains("1 passes and 1 kept tensors equal"));
-  CHECK(std::get<std::string>(row(facts, "kept conv_in: tier").cells[2]) == "scratch");
-  CHECK(std::get<std::string>(row(facts, "pass 2 conv_out: steps").cells[1]).starts_with("upsample"));
-  CHECK(row_of(facts, "scratch folder") != nullptr);
+  test::check_expected("figures/compared_plans.txt", test::printed(tables));
 
   // A tensor that one plan alone keeps.
   b.plan.kept.pop_back();
@@ -164,16 +130,8 @@ TEST_CASE("comparison: frontiers at the limits of both") {
   a.points = {{4 << 20, 1, {}}, {2 << 20, 3, {}}};
   b.points = {{3 << 20, 1.5, {}}, {1 << 20, 6, {}}};
   const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
-  const Table& time = the(tables, "Time");
-  REQUIRE(time.rows.size() == 4);
   // Under 1 MiB only b has a plan; under 2 MiB 3 and 6 s; under 3 MiB 3 and 1.5; under 4 MiB 1 and 1.5.
-  CHECK_FALSE(number(time.rows[0].cells[1]));
-  CHECK(*number(time.rows[0].cells[2]) == 6);
-  CHECK(*number(time.rows[1].cells[3]) == Approx(2));
-  CHECK(*number(time.rows[2].cells[3]) == Approx(0.5));
-  CHECK(*number(time.rows[3].cells[3]) == Approx(1.5));
-  CHECK(*number(row(the(tables, "Peak"), "smallest plan").cells[3]) == Approx(0.5));
-  CHECK(std::get<std::string>(row(the(tables, "What else"), "dtype").cells[2]) == "bf16");
+  test::check_expected("figures/compared_frontiers.txt", test::printed(tables));
 }
 
 RecordedTrace trace_of(double seconds, int64_t tile_bytes) {
@@ -206,15 +164,7 @@ RecordedTrace trace_of(double seconds, int64_t tile_bytes) {
 
 TEST_CASE("comparison: traces at their peaks, by passes and steps") {
   const std::vector<Table> tables = compared({"a.json", trace_of(2, 1'000)}, {"b.json", trace_of(1, 5'000)});
-  const Table& memory = the(tables, "Memory");
-  CHECK(*number(row(memory, "peak").cells[3]) == Approx(2));
-  CHECK(memory.rows.size() == 2);  // the peak and its tiles
-  CHECK(*number(memory.rows[0].cells[3]) == Approx(5));
-  const Table& time = the(tables, "Time");
-  CHECK(*number(row(time, "whole decode").cells[3]) == Approx(0.5));
-  CHECK(*number(row(time, "pass 0 conv_in").cells[1]) == Approx(2));  // both micro-batches
-  CHECK(*number(row(time, "pass 0 conv_in").cells[3]) == Approx(0.5));
-  CHECK(*number(row(time, "pass 0 conv_in, step 0: gather conv_in").cells[1]) == 0.5);
+  test::check_expected("figures/compared_traces.txt", test::printed(tables));
 }
 
 TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who watched") {
@@ -226,17 +176,7 @@ TEST_CASE("comparison: traces of a GPU by its time, its kinds of memory and who 
   b.trace.events[1].bytes *= 2;
   b.trace.sources[2].captured = true;
   const std::vector<Table> tables = compared({"a.json", a}, {"b.json", b});
-  const Table& time = the(tables, "Time of the GPU");
-  CHECK_THAT(time.title, Catch::Contains("equal left out"));
-  CHECK(*number(row(time, "pass 1 residual").cells[3]) == Approx(2));
-  CHECK(*number(row(time, "pass 1 residual, step 0: norm norm").cells[1]) == 0.0078125);
-  CHECK(row_of(time, "pass 0 conv_in") == nullptr);
-  const Table& memory = the(tables, "Memory");
-  CHECK(*number(row(memory, "slack at the peak").cells[2]) >
-        *number(row(memory, "slack at the peak").cells[1]));
-  CHECK(row_of(memory, "other process memory at the peak") == nullptr);
-  CHECK(std::get<std::string>(row(the(tables, "What else"), "watched by").cells[2]) ==
-        "allocator, CUPTI activities, CUPTI memory");
+  test::check_expected("figures/compared_gpu_traces.txt", test::printed(tables));
   // A trace of the CPU has no time of a GPU.
   CHECK(table_of(compared({"a.json", trace_of(2, 1'000)}, {"b.json", trace_of(1, 5'000)}),
                  "Time of the GPU") == nullptr);

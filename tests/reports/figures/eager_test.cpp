@@ -9,6 +9,7 @@
 #include "reports/figures/engines.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/profiler/eager/recording_json.h"
+#include "tests/reports/figures/printed_figures.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/reports/figures/sample_recording.h"
 
@@ -19,62 +20,13 @@ using profiler::EagerRecording;
 using test::made_up_recording;
 using test::Scratch;
 
-TEST_CASE("eager: a row for each decode, with what is counted beside where it is") {
-  const Table table = eager_table(made_up_recording());
-  REQUIRE(table.rows.size() == 2);
-  for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
-  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "64×32");
-  CHECK(std::get<std::string>(table.rows[1].cells[0]) == "640×32, 5 frames");
-  CHECK(std::get<double>(table.rows[0].cells[1]) == 1064);
-  CHECK(std::get<double>(table.rows[0].cells[2]) == 1596);
-  CHECK(std::get<double>(table.rows[0].cells[3]) == Approx(0.5));
-  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[2]));
-  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[3]));
-  CHECK(std::get<double>(table.rows[0].cells[4]) == 600);
-  CHECK(std::holds_alternative<std::monostate>(table.rows[1].cells[4]));
-  CHECK(std::get<std::string>(table.rows[0].cells[6]) == "conv_in");
-  CHECK_THAT(std::get<std::string>(table.rows[0].cells[7]), Catch::StartsWith("conv_in 0.6 KiB, weights"));
-  CHECK_FALSE(table.rows[0].stands_out);
-  CHECK(table.rows[1].stands_out);
-}
-
-TEST_CASE("eager: layers have a group for each decode, and gaps where a decode has none") {
+TEST_CASE("eager: tables of decodes, layers and what was held at the peaks, and a chart of live bytes") {
   const EagerRecording recording = made_up_recording();
-  const Table table = eager_layers_table(recording);
-  REQUIRE(table.columns.size() == 2 + 2 * 4);
-  REQUIRE(table.rows.size() == 3);
-  for (const Row& row : table.rows) REQUIRE(row.cells.size() == table.columns.size());
-  CHECK(table.columns[2].group == "64×32");
-  CHECK(table.columns[9].group == variant_text(recording.decodes[1]));
-  CHECK(std::get<double>(table.rows[0].cells[2]) == 600);
-  CHECK(std::get<double>(table.rows[0].cells[3]) == 100);
-  CHECK(std::get<double>(table.rows[0].cells[8]) == 1640);
-  CHECK(std::get<double>(table.rows[1].cells[5]) == 0.5);
-  CHECK(std::get<std::string>(table.rows[2].cells[0]) == "join");
-  CHECK(std::holds_alternative<std::monostate>(table.rows[2].cells[2]));
-  CHECK(std::get<double>(table.rows[2].cells[6]) == 20);
-  CHECK(table.rows[0].stands_out);
-  CHECK_FALSE(table.rows[1].stands_out);
-}
-
-TEST_CASE("eager: a chart of live bytes over time names the layer at the peak") {
-  const Chart chart = eager_chart(made_up_recording().decodes[0]);
-  REQUIRE(chart.series.size() == 1);
-  CHECK(chart.series[0].y == std::vector<double>{400, 700, 1064, 500});
-  REQUIRE(chart.notes.size() == 1);
-  CHECK(chart.notes[0].x == 1.5);
-  CHECK(chart.notes[0].text == "conv_in");
-  REQUIRE(chart.guides.size() == 1);
-  CHECK(chart.guides[0].at == 600);
-  CHECK(eager_chart(made_up_recording().decodes[1]).guides.empty());
-}
-
-TEST_CASE("eager: what was held at the peaks, the largest first") {
-  const Table table = eager_live_table(made_up_recording());
-  REQUIRE(table.rows.size() == 2);
-  CHECK(std::get<std::string>(table.rows[0].cells[0]) == "weights");
-  CHECK(std::get<double>(table.rows[0].cells[2]) == 1040);
-  CHECK(std::get<double>(table.rows[1].cells[1]) == 600);
+  test::check_expected(
+      "figures/eager.txt",
+      test::printed({eager_table(recording), eager_layers_table(recording), eager_live_table(recording)}) +
+          test::printed(eager_chart(recording.decodes[0])));
+  CHECK(eager_chart(recording.decodes[1]).guides.empty());
 }
 
 TEST_CASE("eager: a recording is a document, and two of them are compared") {

@@ -9,6 +9,7 @@
 #include "decoder/schedule/memory.h"
 #include "planner/cost/memory_costs.h"
 #include "tests/decoder/plan/small_plan.h"
+#include "tests/reports/figures/printed_figures.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
@@ -154,44 +155,11 @@ TEST_CASE("a chart has the kinds in their order, the limit, the passes and the p
     return Timeline({{1, 2, 3}, {low, high, low}, 4, limit, {{1, 2, "first"}, {2, 4, "second"}}});
   };
   const Chart chart = timeline_chart(timeline_with(100), "memory", 0, 4, 100);
-  CHECK(chart.title == "memory");
-  CHECK(chart.x.unit == Unit::seconds);
-  CHECK(chart.y.unit == Unit::bytes);
-  const std::vector<std::string> names{"weights",
-                                       "latent",
-                                       "kept tensors",
-                                       "tiles",
-                                       "workspace",
-                                       "slack",
-                                       "libraries",
-                                       "context and modules",
-                                       "other process memory"};
-  for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
-    const Series& series = chart.series[kind];
-    CHECK(series.name == names[kind]);
-    CHECK(series.mark == Mark::area);
-    CHECK(series.colour_role == colour_role_of(static_cast<MemoryKind>(kind)));
-    CHECK(series.x == std::vector<double>{0, 1, 2, 3, 4});
-    CHECK(series.y == std::vector<double>{0, double(low[kind]), double(high[kind]), double(low[kind]),
-                                          double(low[kind])});
-  }
-  REQUIRE(chart.guides.size() == 1);
-  CHECK(chart.guides[0].at == 100);
-  CHECK_FALSE(chart.guides[0].vertical);
-  REQUIRE(chart.notes.size() == 1);
-  CHECK(chart.notes[0].x == 2);
-  CHECK(chart.notes[0].y == 45);
-  REQUIRE(chart.spans.size() == 2);
-  CHECK(chart.spans[1].name == "second");
+  test::check_expected("figures/timeline.txt", test::printed(chart));
   for (int64_t limit : {int64_t{0}, int64_t{1} << 62, INT64_MAX})
     CHECK(timeline_chart(timeline_with(limit), "", 0, 4, 100).guides.empty());
   const Chart part = timeline_chart(timeline_with(100), "", 2.5, 3.5, 100);
-  CHECK(part.notes.empty());
-  REQUIRE(part.spans.size() == 1);
-  CHECK(part.spans[0].begin == 2.5);
-  CHECK(part.spans[0].end == 3.5);
-  CHECK(part.series[8].x == std::vector<double>{2.5, 3, 3.5});
-  CHECK(part.series[8].y == std::vector<double>{6, 0, 0});
+  test::check_expected("figures/part_of_timeline.txt", test::printed(part));
   CHECK(timeline_chart(timeline_with(100), "", 2.5, 1, 100).series[0].x.empty());
   CHECK(timeline_chart(timeline_with(100), "", 0, 4, 0).series[0].x.empty());
   CHECK(timeline_chart(timeline_with(100), "", 5, 6, 10).series[0].x.empty());
