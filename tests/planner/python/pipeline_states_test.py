@@ -197,15 +197,7 @@ class States(tiny.Case):
 
     # Changes
 
-    def test_circular_padding(self):
-        def state(pipe):
-            for module in pipe.vae.modules():
-                if isinstance(module, torch.nn.Conv2d):
-                    module.padding_mode = "circular"
-
-        self.assert_refused(state, r"^decoder\.conv_in: padding_mode is 'circular', .* Undo it, or decode without Headroom$")
-
-    def test_lora_wrapped_modules(self):
+    def test_changed_modules(self):
         class Conv2d(torch.nn.Module):  # as peft's layers are
             def __init__(self, base_layer):
                 super().__init__()
@@ -215,34 +207,28 @@ class States(tiny.Case):
                 return self.base_layer(x)
 
         Conv2d.__module__ = "peft.tuners.lora.layer"
-
-        def state(pipe):
-            pipe.vae.decoder.conv_in = Conv2d(pipe.vae.decoder.conv_in)
-
-        message = r"^decoder\.conv_in is peft\.tuners.*Conv2d, AutoencoderKL makes Conv2d\. .* Merge the adapter into the weights, or"
-        self.assert_refused(state, message)
-
-    def test_merged_lora(self):
-        def state(pipe):
-            pipe.vae.decoder.conv_in.weight.data += 0.1 * torch.sign(pipe.vae.decoder.conv_in.weight)
-
-        pipe = self.made()
-        state(pipe)
-        self.assert_follows(state, theirs=self.picture(pipe))
-
-    def test_hooked_modules(self):
-        self.assert_refused(
-            lambda pipe: pipe.vae.decoder.conv_in.register_forward_hook(lambda module, inputs, output: output * 2),
-            r"^decoder\.conv_in: a forward hook, .* Undo it, or decode without Headroom$",
-        )
+        undo = r".* Undo it, or decode without Headroom$"
+        for change, message in (
+            (lambda decoder: setattr(decoder.conv_in, "padding_mode", "circular"), rf"^decoder\.conv_in: padding_mode is 'circular', {undo}"),
+            (lambda decoder: decoder.conv_in.register_forward_hook(lambda module, inputs, output: output * 2),
+             rf"^decoder\.conv_in: a forward hook, {undo}"),
+            (lambda decoder: setattr(decoder, "conv_in", Conv2d(decoder.conv_in)),
+             r"^decoder\.conv_in is peft\.tuners.*Conv2d, AutoencoderKL makes Conv2d\. .* Merge the adapter into the weights, or"),
+        ):  # fmt: skip
+            with self.subTest(message):
+                self.assert_refused(lambda pipe: change(pipe.vae.decoder), message)
 
     def test_changed_weights(self):
-        def state(pipe):
+        def merged(pipe):  # as a merged LoRA
+            pipe.vae.decoder.conv_in.weight.data += 0.1 * torch.sign(pipe.vae.decoder.conv_in.weight)
+
+        def loaded(pipe):
             pipe.vae.load_state_dict(tiny.kl(seed=1).state_dict())
 
-        pipe = self.made()
-        state(pipe)
-        self.assert_follows(state, theirs=self.picture(pipe))
+        for state in (merged, loaded):
+            pipe = self.made()
+            state(pipe)
+            self.assert_follows(state, theirs=self.picture(pipe))
 
     # Other pipelines, VAEs and devices
 
