@@ -23,6 +23,7 @@ struct DecodeStyle {
   int64_t most_batch = 3;
   bool in_16_bits = false;  ///< 16-bit dtypes; plans keep only tensors that are already rounded
   DeviceKind device = DeviceKind::cpu;
+  int64_t more_columns = 0;  ///< beyond `most_side`
 };
 
 /// A request for a random model.
@@ -41,7 +42,8 @@ template <typename Draw>
 DrawnRequest draw_request(uint64_t seed, Random& random, const DecodeStyle& style, const Draw& draw) {
   const DrawnModel drawn = draw(random);
   const auto side = [&] { return random.integer(style.least_side, style.most_side); };
-  const Extent extent{drawn.model.decodes_clips ? random.integer(1, style.most_frames) : 1, side(), side()};
+  const Extent extent{drawn.model.decodes_clips ? random.integer(1, style.most_frames) : 1, side(),
+                      side() + style.more_columns};
   const Dtype dtype = !style.in_16_bits ? Dtype::fp32 : random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
   const int64_t batch = random.integer(1, style.most_batch), micro_batch = random.integer(1, batch);
   const Request request = request_for(drawn.model, extent, batch, dtype, style.device);

@@ -17,15 +17,25 @@ class OperationModel {
     model_.name = name_of(kind);
     model_.class_name = "none";
     model_.decodes_clips = random.chance(0.6);
-    channels_ = 2 * random.integer(1, 12);
+    const bool halves = strided || kind == OpKind::norm || kind == OpKind::gate ||
+                        kind == OpKind::unfold_frames || kind == OpKind::space_to_depth;
+    channels_ = 2 * random.integer(1, 12) - (!halves && random.chance(0.4) ? 1 : 0);
+    // Now and then more than a thread block of a GPU covers at once. Such a model has no wide convolutions.
+    const bool few = kind == OpKind::conv || kind == OpKind::add || kind == OpKind::unfold_frames ||
+                     kind == OpKind::space_to_depth;
+    const bool wide =
+        kind != OpKind::attention && kind != OpKind::linear_attention && !strided && random.chance(0.25);
+    if (wide) channels_ = few ? 130 : random.pick<int64_t>({264, 520, 1152});
     model_.latent_channels = channels_;
     if (strided || kind == OpKind::space_to_depth) stride_ = stride();
     input_ = stride_ != Axes<int32_t>{1, 1, 1} ? graph().add_picture(channels_, stride_)
                                                : graph().add_latent(channels_);
-    const bool on_input = random.chance(0.5);
+    const bool on_input = wide || random.chance(0.5);
     x_ = on_input ? input_ : convolved("before", channels_);
     const TensorId made = strided ? strided_convolution() : make(kind);
-    graph().set_output(on_input ? graph().conv("after", made, 3, {1, 1, 1}) : made);
+    const bool followed = strided ? on_input : on_input || random.chance(0.5);
+    const int32_t side = !strided && random.chance(0.5) ? 3 : 1;  // reads a halo of the operation
+    graph().set_output(followed ? graph().conv("after", made, 3, {1, side, side}) : made);
   }
   const Model& model() const { return model_; }
 
@@ -33,6 +43,7 @@ class OperationModel {
   Graph& graph() { return model_.graph; }
   bool clips() const { return model_.decodes_clips; }
   Activation activation() { return any_activation(random_); }
+  Edges edges() { return random_.pick<Edges>({Edges::zeros, Edges::replicate, Edges::reflect}); }
   TensorId convolved(const std::string& name, int64_t channels) {
     return graph().conv(name, input_, channels, {1, 1, 1});
   }
@@ -46,6 +57,9 @@ class OperationModel {
       case OpKind::conv:
         return convolution();
       case OpKind::upsample:
+        if (channels_ < 100 && random_.chance(0.5))
+          return graph().upsampled_conv("op", x_, random_.pick<int64_t>({1, 3, 8, 20, 36}),
+                                        {.edges = edges()});
         return graph().upsample("op", x_, {1, 2, 2});
       case OpKind::norm:
         return graph().norm("op", x_, graph().statistics("sums", x_, groups(), 1e-5, random_.chance(0.5)),
@@ -84,8 +98,9 @@ class OperationModel {
   }
 
   TensorId convolution() {
-    const auto width = random_.pick<int64_t>({1, 3, 8, 20, 36});
-    const auto edges = random_.pick<Edges>({Edges::zeros, Edges::replicate, Edges::reflect});
+    const Edges edges = this->edges();
+    if (random_.chance(0.25)) return of_several_parameters(edges);
+    const auto width = random_.pick<int64_t>({1, 3, 8, 20, 36, 150});
     if (random_.chance(0.25)) return graph().upsampled_conv("op", x_, width, {.edges = edges});
     const auto frames = static_cast<int32_t>(clips() ? random_.integer(1, 3) : 1);
     ConvolutionTraits traits{.activation = activation(), .over_frames = frames > 1, .edges = edges};
@@ -96,8 +111,23 @@ class OperationModel {
     const auto rows = random_.pick<int32_t>({1, 3, 5}), columns = random_.pick<int32_t>({1, 3});
     if (frames > 1 || random_.chance(0.6))
       return graph().conv("op", x_, width, {frames, rows, columns}, traits);
-    traits.groups = static_cast<int32_t>(random_.chance(0.5) ? channels_ : 2);
+    traits.groups = static_cast<int32_t>(random_.chance(0.5) || channels_ % 2 == 1 ? channels_ : 2);
     return graph().conv("op", x_, channels_, {1, rows, columns}, traits);
+  }
+
+  /// A kernel that is stacked, normalised or added to its repeated input when weights are loaded.
+  TensorId of_several_parameters(Edges edges) {
+    ConvolutionTraits traits{.activation = activation(), .edges = edges};
+    traits.bias = random_.chance(0.5);
+    const int64_t outputs = channels_ * (channels_ > 100 ? 1 : random_.integer(1, 3));
+    const bool upsamples = random_.chance(0.3);
+    traits.shortcut = random_.chance(0.5);
+    if (upsamples) return graph().upsampled_conv("op", x_, outputs, traits);
+    const bool stacks = random_.chance(0.5);
+    if (stacks) traits.stacked = {"q", "k"};
+    if (random_.chance(0.4)) traits.batch_norm = "norm";
+    const auto side = traits.shortcut ? 3 : random_.pick<int32_t>({1, 3, 5});
+    return graph().conv("op", x_, (stacks ? 2 : 1) * outputs, {1, side, side}, traits);
   }
 
   /// Input positions between two outputs.
@@ -107,9 +137,8 @@ class OperationModel {
   }
 
   TensorId strided_convolution() {
-    ConvolutionTraits traits{.activation = activation(),
-                             .edges = random_.pick<Edges>({Edges::zeros, Edges::replicate, Edges::reflect}),
-                             .begins_at_own = random_.chance(0.5)};
+    ConvolutionTraits traits{
+        .activation = activation(), .edges = edges(), .begins_at_own = random_.chance(0.5)};
     const auto frames = static_cast<int32_t>(clips() ? random_.integer(stride_.t, 3) : 1);
     traits.over_frames = frames > 1;
     const bool of_frames = stride_.y * stride_.x == 1;
@@ -131,9 +160,9 @@ class OperationModel {
   }
 
   TensorId depth_to_space(bool in_time) {
-    const auto side = random_.pick<int32_t>({1, 2, 3});
+    const auto side = random_.pick<int32_t>({1, 2, 2, 3});
     const int32_t frames = in_time ? 2 : 1;
-    const int64_t outputs = random_.integer(1, 4);
+    const auto outputs = random_.pick<int64_t>({1, 2, 3, 4, 8, 8, 16, channels_ < 9 ? 65 : 5});
     const TensorId wide = convolved("wide", outputs * side * side * frames);
     if (random_.chance(0.4)) {
       const auto order = random_.pick<DepthOrder>(
@@ -160,8 +189,9 @@ class OperationModel {
   }
 
   TensorId linear_attention() {
-    const int64_t width = random_.integer(1, 9);
-    std::vector<TensorId> inputs{convolved("heads", 3 * width * random_.integer(1, 3))};
+    const int64_t width = random_.chance(0.2) ? random_.pick<int64_t>({33, 70}) : random_.integer(1, 9);
+    const int64_t heads = width > 9 ? 1 : random_.integer(1, 3);
+    std::vector<TensorId> inputs{convolved("heads", 3 * width * heads)};
     if (random_.chance(0.4)) inputs.push_back(convolved("more", 3 * width));
     return graph().linear_attention("op", inputs, graph().key_value_sums("sums", inputs, width), 1e-15);
   }

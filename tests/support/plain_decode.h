@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,16 +160,28 @@ class PlainDecode {
     if (!op.convolution.product.empty()) return multiply(op);
     const TensorId from = op.inputs[0];
     const Values& in = tensors_[index(from)];
-    const auto weights = parameters(op);
     Extent size = extent(from);  // the kernel runs over the upsampled input
     size.y *= op.factor.y;
     size.x *= op.factor.x;
-    const int64_t inputs = graph_.tensor(from).channels / op.groups,
-                  outputs_of_group = graph_.tensor(op.output).channels / op.groups;
+    const int64_t all_inputs = graph_.tensor(from).channels, inputs = all_inputs / op.groups;
+    const int64_t outputs = graph_.tensor(op.output).channels, outputs_of_group = outputs / op.groups;
     const Axes<int32_t>& k = op.kernel;
     const ConvolutionTraits& traits = op.convolution;
+    std::map<std::string, std::vector<float>> named;
+    std::vector<std::vector<float>> values = parameters(op);
+    for (const Parameter& parameter : parameters_of(graph_, op))
+      named[parameter.name] = std::move(values[named.size()]);
+    const auto modules = traits.stacked.empty() ? std::vector<std::string>{op.name} : traits.stacked;
+    std::vector<float> weights;
+    for (const std::string& module : modules) {
+      const std::vector<float>& own = named.at(module + ".weight");
+      weights.insert(weights.end(), own.begin(), own.end());
+    }
+    const auto of_channel = [&](const std::string& name, int64_t channel) {
+      return double(named.at(name)[static_cast<size_t>(channel)]);
+    };
     each(op, [&](int64_t o, int64_t t, int64_t y, int64_t x) {
-      double sum = weights.at(1)[static_cast<size_t>(o)];
+      double sum = traits.bias ? of_channel(op.name + ".bias", o) : 0;
       for (int64_t i = 0; i < inputs * k.t * k.y * k.x; ++i) {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
         int64_t frame = std::min(t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
@@ -179,9 +192,22 @@ class PlainDecode {
         const int64_t row = stands_for(traits.edges, top + ky, size.y),
                       column = stands_for(traits.edges, left + kx, size.x);
         if (frame < 0 || row < 0 || column < 0) continue;
-        sum += double(weights[0][static_cast<size_t>(o * inputs * k.t * k.y * k.x + i)]) *
+        sum += double(weights[static_cast<size_t>(o * inputs * k.t * k.y * k.x + i)]) *
                in[place(from, o / outputs_of_group * inputs + c, frame, row / op.factor.y,
                         column / op.factor.x)];
+      }
+      if (!traits.batch_norm.empty()) {
+        const std::string& norm = traits.batch_norm;
+        sum = (sum - of_channel(norm + ".running_mean", o)) /
+                  std::sqrt(of_channel(norm + ".running_var", o) + op.epsilon) *
+                  of_channel(norm + ".weight", o) +
+              of_channel(norm + ".bias", o);
+      }
+      if (traits.shortcut) {
+        const int64_t pixels = op.factor.y * op.factor.x;
+        const int64_t repeated = pixels * o + y % op.factor.y * op.factor.x + x % op.factor.x;
+        sum +=
+            in[place(from, repeated / (pixels * outputs / all_inputs), t, y / op.factor.y, x / op.factor.x)];
       }
       return sum * traits.scale + traits.shift;
     });
@@ -228,12 +254,18 @@ class PlainDecode {
     const Values& in = tensors_[index(op.inputs[0])];
     const auto weights = parameters(op);
     const int64_t channels = graph_.tensor(op.output).channels;
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::pair<double, double>> known;  // mean and deviation
     each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
-      double mean = 0, squares = 0;
-      const auto value = [&](int64_t i) { return in[place(op.inputs[0], i, t, y, x)]; };
-      for (int64_t i = 0; i < channels && op.centred; ++i) mean += value(i) / double(channels);
-      for (int64_t i = 0; i < channels; ++i) squares += (value(i) - mean) * (value(i) - mean);
-      const double normalised = (value(c) - mean) / std::sqrt(squares / double(channels) + op.epsilon);
+      const auto [entry, fresh] = known.try_emplace({t, y, x});
+      auto& [mean, deviation] = entry->second;
+      if (fresh) {
+        double squares = 0;
+        const auto value = [&](int64_t i) { return in[place(op.inputs[0], i, t, y, x)]; };
+        for (int64_t i = 0; i < channels && op.centred; ++i) mean += value(i) / double(channels);
+        for (int64_t i = 0; i < channels; ++i) squares += (value(i) - mean) * (value(i) - mean);
+        deviation = std::sqrt(squares / double(channels) + op.epsilon);
+      }
+      const double normalised = (in[place(op.inputs[0], c, t, y, x)] - mean) / deviation;
       const auto channel = static_cast<size_t>(c);
       return weights.empty() ? normalised : normalised * weights.at(0)[channel] + weights.at(1)[channel];
     });
@@ -427,17 +459,24 @@ class PlainDecode {
       }
       return 0.0;
     };
+    const int64_t positions = size.t * size.y * size.x;
+    const auto at = [&](int64_t channel, int64_t i) {
+      return value(channel, i / (size.y * size.x), i / size.x % size.y, i % size.x);
+    };
+    std::map<std::pair<int64_t, int64_t>, Values> known;  // products of a query of a head with all keys
     each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
-      const int64_t head = 3 * (c / width) * width;
+      const int64_t head = 3 * (c / width) * width, query = (t * size.y + y) * size.x + x;
+      Values& products = known[{head, query}];
+      for (int64_t i = 0; std::ssize(products) < positions; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < width; ++k)
+          sum += std::max(0.0, at(head + k, query)) * std::max(0.0, at(head + width + k, i));
+        products.push_back(sum);
+      }
       double sum = 0, total = op.epsilon;
-      for (int64_t k = 0; k < width; ++k) {
-        const double query = std::max(0.0, value(head + k, t, y, x));
-        for (int64_t i = 0; i < size.t * size.y * size.x; ++i) {
-          const int64_t f = i / (size.y * size.x), row = i / size.x % size.y, column = i % size.x;
-          const double product = query * std::max(0.0, value(head + width + k, f, row, column));
-          total += product;
-          sum += product * value(head + 2 * width + c % width, f, row, column);
-        }
+      for (int64_t i = 0; i < positions; ++i) {
+        total += products[static_cast<size_t>(i)];
+        sum += products[static_cast<size_t>(i)] * at(head + 2 * width + c % width, i);
       }
       return sum / total;
     });

@@ -11,13 +11,18 @@
 namespace headroom {
 namespace {
 
-constexpr test::DecodeStyle kStyle{.most_frames = 4, .least_side = 2, .most_side = 7, .most_batch = 1};
+/// Every fourth picture has more columns than loops take at once.
+test::DecodeStyle style_of(uint64_t seed) {
+  if (seed % 4 == 3)
+    return {.most_frames = 2, .least_side = 2, .most_side = 3, .most_batch = 1, .more_columns = 66};
+  return {.most_frames = 4, .least_side = 2, .most_side = 7, .most_batch = 1};
+}
 
 /// Decodes by a random plan for the CPU, with the loops of each instruction set that this processor has.
 template <typename Draw>
 void check_on_cpu(uint64_t seed, const Draw& draw) {
   const test::Scratch scratch;
-  test::DrawnDecode decode = test::draw_decode(seed, kStyle, draw);
+  test::DrawnDecode decode = test::draw_decode(seed, style_of(seed), draw);
   std::optional<Array> plain;
   const kernels::NamedLoops fastest = kernels::fastest_loops();
   for (const kernels::NamedLoops& loops : kernels::loops_that_run()) {
@@ -35,27 +40,31 @@ void check_on_cpu(uint64_t seed, const Draw& draw) {
 template <typename Draw>
 void check_on_gpu(uint64_t seed, gpu::Gpu& gpu, const Draw& draw) {
   test::Random random(seed);
-  test::DecodeStyle style = kStyle;
+  test::DecodeStyle style = style_of(seed);
   style.device = DeviceKind::cuda;
+  style.in_16_bits = seed % 2 == 1 || seed % 8 == 4;
   const test::DrawnRequest drawn = test::draw_request(seed, random, style, draw);
   const Plan plan = test::drawn_gpu_plan(drawn, random);
   const Array tiled = test::on_gpu(gpu, drawn.model, plan, drawn.latent, seed).picture;
   const Array plain =
       test::PlainDecode(drawn.drawn.model, drawn.latent_extent, seed).run(drawn.latent, tiled.shape);
-  CHECK(test::relative_error(tiled, plain) <= test::kExact);
+  const Dtype dtype = plan.request.dtype;
+  CAPTURE(name_of(dtype));
+  // Weights and tiles are rounded to 16 bits. copies_test.cpp finds kernels that round wrongly.
+  const double tolerance = dtype == Dtype::fp32 ? test::kExact : dtype == Dtype::fp16 ? 0.006 : 0.05;
+  CHECK(test::relative_error(tiled, plain) <= tolerance);
 }
 
 TEST_CASE("every operation gives the values of plain loops on every device") {
+  const OpKind kind = kAllKinds[GENERATE(range(size_t{0}, kAllKinds.size()))];
+  // Every plan has moves. Norms and linear attention read statistics and sums.
+  if (operation(kind).table_name == nullptr || takes_statistics(kind)) return;
   const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
-  for (OpKind kind : kAllKinds) {
-    // Every plan has moves. Norms and linear attention read statistics and sums.
-    if (operation(kind).table_name == nullptr || takes_statistics(kind)) continue;
-    for (uint64_t seed = 0; seed < (test::kSanitized ? 4 : 24); ++seed) {
-      CAPTURE(name_of(kind), seed);
-      const auto draw = [&](test::Random& random) { return test::operation_model(kind, random); };
-      check_on_cpu(seed, draw);
-      if (gpu) check_on_gpu(seed, *gpu, draw);
-    }
+  const auto draw = [&](test::Random& random) { return test::operation_model(kind, random); };
+  for (uint64_t seed = 0; seed < (test::kSanitized ? 4 : 32); ++seed) {
+    CAPTURE(name_of(kind), seed);
+    check_on_cpu(seed, draw);
+    if (gpu) check_on_gpu(seed, *gpu, draw);
   }
 }
 

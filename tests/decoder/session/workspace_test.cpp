@@ -5,7 +5,10 @@
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/limited_pool.h"
+#include "decoder/graph/geometry.h"
 #include "decoder/operations/attention.h"
+#include "decoder/operations/convolution.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/session/libraries.h"
 #include "planner/cost/memory_costs.h"
@@ -49,6 +52,38 @@ TEST_CASE("attention takes from the pool what the formula says") {
     const int64_t expected = allocated_bytes(count * channels * int64_t{sizeof(float)}, DeviceKind::cpu) +
                              allocated_bytes(floats * int64_t{sizeof(float)}, DeviceKind::cpu);
     CHECK(measured == expected);
+  }
+  start_libraries(2);
+}
+
+TEST_CASE("convolutions take from the pool no more than the formula says") {
+  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{40}));
+  test::Random random(seed);
+  const auto threads = static_cast<int>(random.integer(1, 4));
+  const int64_t items = random.integer(1, 2);
+  Graph graph;
+  const TensorId latent = graph.add_latent(random.pick<int64_t>({1, 16, 64, 130}));
+  const auto outputs = random.pick<int64_t>({1, 40, 128, 150});
+  graph.set_output(random.chance(0.3) ? graph.upsampled_conv("conv", latent, outputs)
+                                      : graph.conv("conv", latent, outputs, {1, 3, 3}));
+  const Op& op = graph.ops()[0];
+  const Region region{{0, 1}, {2, 2 + random.integer(1, 21)}, {3, 3 + random.integer(1, 40)}};
+  const KernelShape shape = kernel_shape(graph, op);
+  const ConvolutionAlgorithm algorithm = algorithm_of(shape, ConvolutionAlgorithm::winograd);
+  CAPTURE(seed, threads, items, shape.inputs, shape.outputs, region.y.end, region.x.end);
+  start_libraries(threads);
+  LimitedPool pool(256 * kMiB);
+  {
+    const std::vector<float> zeros(static_cast<size_t>(shape.floats(algorithm)), 0.0f);
+    const Tile input = make_tile(pool, needed_region(op, region), shape.inputs, items),
+               target = make_tile(pool, region, shape.outputs, items);
+    std::fill_n(input.values.get(), input.value_count(), 0.0f);
+    const int64_t before = pool.live_bytes();
+    pool.start_window();
+    convolve(pool,
+             {input.view(), {shape, algorithm, zeros.data(), zeros.data()}, target.view(), region, items});
+    const int64_t bytes = convolution_workspace_bytes(shape, algorithm, extent_of(region), items, threads);
+    CHECK(pool.window_peak_bytes() - before <= allocated_bytes(bytes, DeviceKind::cpu));
   }
   start_libraries(2);
 }

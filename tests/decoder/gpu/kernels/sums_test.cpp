@@ -234,54 +234,6 @@ TEST_CASE("affine: scale and shift of each channel of each set") {
   }
 }
 
-struct Heads {
-  int32_t heads, channels;
-};
-Heads any_heads(Random& random) {
-  return random.pick<Heads>({{1, 32}, {4, 32}, {3, 8}, {2, 5}, {1, 40}, {2, 64}, {1, 1}, {1, 70}});
-}
-
-TEST_CASE("sums of linear attention") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}, headroom::test::kSeedStep));
-  CAPTURE(seed);
-  Random random(seed);
-  const auto [heads, channels] = any_heads(random);
-  CAPTURE(heads, channels);
-  const bool large = random.chance(0.3);
-  const Box box{frames(random), span(random, large ? 24 : 5), span(random, large ? 40 : 12)};
-  Map chunk{random, around(random, box), 3 * heads * channels, any_dtype(random)};
-  const int64_t values = int64_t{heads} * channels * (channels + 1);
-  std::vector<float> partial(static_cast<size_t>(key_value_partials(box) * values), NAN);
-  std::vector<double> sums(static_cast<size_t>(values)), expected(sums.size()), magnitude(sums.size());
-  for (size_t i = 0; i < sums.size(); ++i) expected[i] = sums[i] = random.uniform(-1, 1);
-  for (int32_t t = box.t.begin; t < box.t.end; ++t)
-    for (int32_t y = box.y.begin; y < box.y.end; ++y)
-      for (int32_t x = box.x.begin; x < box.x.end; ++x)
-        for (int32_t head = 0; head < heads; ++head)
-          for (int32_t k = 0; k < channels; ++k) {
-            const int32_t first = head * 3 * channels;
-            const double key = std::max(0.0, double(chunk.at({t, y, x, first + channels + k})));
-            for (int32_t v = 0; v <= channels; ++v) {
-              const auto i = static_cast<size_t>((head * channels + k) * (channels + 1) + v);
-              const double product =
-                  key * (v < channels ? double(chunk.at({t, y, x, first + 2 * channels + v})) : 1);
-              expected[i] += product;
-              magnitude[i] += std::abs(product);
-            }
-          }
-  start(AddKeyValueSums{.chunk = chunk.view(),
-                        .region = box,
-                        .heads = heads,
-                        .channels = channels,
-                        .partial = partial.data(),
-                        .sums = sums.data()},
-        nullptr);
-  double worst = 0;
-  for (size_t i = 0; i < sums.size(); ++i)
-    worst = std::max(worst, std::abs(sums[i] - expected[i]) / (magnitude[i] + 1e-3));
-  CHECK(worst < 1e-6);
-}
-
 TEST_CASE("a NaN among the keys shows in the sums") {
   Random random(4);
   const Box box{{0, 1}, {0, 3}, {0, 5}};
@@ -297,49 +249,6 @@ TEST_CASE("a NaN among the keys shows in the sums") {
                         .sums = sums.data()},
         nullptr);
   for (size_t i = 0; i < sums.size(); ++i) CHECK(std::isnan(sums[i]) == (i / 33 == 7));
-}
-
-TEST_CASE("linear attention: queries by the sums") {
-  const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{60}, headroom::test::kSeedStep));
-  CAPTURE(seed);
-  Random random(seed);
-  const auto [heads, channels] = any_heads(random);
-  CAPTURE(heads, channels);
-  const Box box{frames(random), span(random, 9), span(random, 20)};
-  Map chunk{random, around(random, box), 3 * heads * channels, any_dtype(random)};
-  const auto first_channel = static_cast<int32_t>(random.integer(0, 3));
-  Map target{random, around(random, box),
-             first_channel + heads * channels + static_cast<int32_t>(random.integer(0, 2)),
-             any_dtype(random)};
-  std::vector<double> sums(static_cast<size_t>(heads * channels * (channels + 1)));
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const bool keys_alone = static_cast<int32_t>(i) % (channels + 1) == channels;
-    sums[i] = keys_alone ? random.uniform(5, 10) : random.uniform(-10, 10);
-  }
-  const float epsilon = 0.25f;
-  const Map before = target;
-  start(LinearAttention{.chunk = chunk.view(),
-                        .target = target.view(),
-                        .region = box,
-                        .heads = heads,
-                        .channels = channels,
-                        .first_channel = first_channel,
-                        .sums = sums.data(),
-                        .epsilon = epsilon},
-        nullptr);
-  CHECK(difference(before, target, 4e-6, [&](const Position& at) -> Value {
-          const int32_t c = at.c - first_channel;
-          if (!has(box, at) || c < 0 || c >= heads * channels) return std::nullopt;
-          const int32_t head = c / channels;
-          double value = 0, divisor = double(epsilon);
-          for (int32_t k = 0; k < channels; ++k) {
-            const double query = std::max(0.0, double(chunk.at({at.t, at.y, at.x, head * 3 * channels + k})));
-            const double* row = sums.data() + (head * channels + k) * (channels + 1);
-            value += query * row[c % channels];
-            divisor += query * row[channels];
-          }
-          return value / divisor;
-        }) == "");
 }
 
 }  // namespace
