@@ -402,7 +402,7 @@ std::vector<OracleShape> PlanOracle::priced(Pass pass, const std::vector<Simulat
         pass.tiles = {cut(grid.t, grid.t), cut(grid.y, rows), cut(grid.x, columns)};
         if (pass.carries_rows) pass.tiles.y = bands_with_rows_carried(graph_, pass, rows, grid.y);
         const SimulatedPass simulated =
-            simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_, false);
+            simulate_pass(graph_, pass, tensors, sizes_, configuration_.weights, assumptions_);
         shapes.push_back({{grid.t, rows, columns}, simulated.seconds, simulated.peak_bytes});
       }
     }

@@ -293,8 +293,7 @@ int64_t handed_on_bytes(const Graph& graph, const Pass& pass, const Sizes& sizes
 }  // namespace
 
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
-                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
-                            bool with_real_peak) {
+                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions) {
   // The last band may have fewer rows than the others. If the pass carries rows, the first band receives
   // none.
   const size_t bands = pass.tiles.y.size();
@@ -363,7 +362,6 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
 
   SimulatedPass result;
   double compute = double(transformed) / assumptions.transform_bytes_per_second;
-  std::vector<int64_t> real_bytes(full.size()), live_at(full.size());
   for (size_t t = 0; t < pass.tiles.t.size(); ++t) {
     for (size_t y = 0; y < pass.tiles.y.size(); ++y) {
       const std::vector<StepLedger>& ledger = y + 1 == bands ? last : y == 0 ? first : full;
@@ -386,24 +384,10 @@ SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vec
                   live += blocks.live_bytes();
                 }
               }
-              live_at[i] = live;
               result.peak_bytes = std::max(result.peak_bytes, live + bytes);
               compute += ledger[i].per_tile +
                          ledger[i].per_position * ledger[i].t[t] * ledger[i].y[y] * ledger[i].x[x];
               if (y > 0) compute += ledger[i].handed_on * ledger[i].x[x];
-            });
-        if (!with_real_peak) continue;
-        const Region grid{pass.tiles.t[t], pass.tiles.y[y], pass.tiles.x[x]};
-        for (size_t i = 0; i < ledger.size(); ++i) {
-          if (!ledger[i].tile) continue;
-          const Extent real = extent_of(tile_region(graph, pass, pass.steps[i], grid, sizes.latent));
-          real_bytes[i] =
-              tile_pool_bytes(positions(real) * graph.tensor(pass.steps[i].tensor).channels, sizes);
-        }
-        run_tile(
-            ledger, [&](size_t i) { return real_bytes[i]; },
-            [&](size_t i, int64_t bytes) {
-              result.real_peak_bytes = std::max(result.real_peak_bytes, live_at[i] + bytes);
             });
       }
     }
@@ -449,8 +433,7 @@ SimulatedPlan simulate(const Graph& graph, const Plan& plan, const Assumptions& 
       tensors.push_back({entry.tensor, entry.tier, entry.block_rows, written,
                          pass == entry.last_pass && successor == nullptr});
     }
-    result.passes.push_back(
-        simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions, true));
+    result.passes.push_back(simulate_pass(graph, plan.passes[i], tensors, sizes, plan.weights, assumptions));
     result.peak_bytes = std::max(result.peak_bytes, result.passes.back().peak_bytes);
     micro_batch_seconds += result.passes.back().seconds;
   }

@@ -18,16 +18,14 @@ struct SimulatedTensor {
 };
 
 struct SimulatedPass {
-  int64_t peak_bytes = 0;       ///< with tile sizes as docs/planning.md counts them
-  int64_t real_peak_bytes = 0;  ///< with exact tile sizes; 0 if not requested
-  double seconds = 0;           ///< of one micro-batch
+  int64_t peak_bytes = 0;  ///< with tile sizes as docs/planning.md counts them
+  double seconds = 0;      ///< of one micro-batch
 };
 
 /// Simulates a pass tile by tile and step by step, adding up bytes and seconds. Shares no code with the
 /// planner's cost model. Requires `pass.tiles`.
 SimulatedPass simulate_pass(const Graph& graph, const Pass& pass, const std::vector<SimulatedTensor>& tensors,
-                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions,
-                            bool with_real_peak);
+                            const Sizes& sizes, WeightResidency weights, const Assumptions& assumptions);
 
 struct SimulatedPlan {
   std::vector<SimulatedPass> passes;
