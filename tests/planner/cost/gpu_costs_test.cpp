@@ -117,41 +117,6 @@ TEST_CASE("convolutions on a GPU: rates by channels, fp32 without tensor cores, 
         Approx(1024 * 1024 * 4.0 * std::max(2 * 9 * 128 / 5e12, 2 * 128 * 2 / kDram)));
 }
 
-TEST_CASE("a convolution on a GPU takes whole waves of blocks of 128 positions over its multiprocessors") {
-  const Operations all;
-  const double rate = kConvolutions * 4608 / 4908, block = 2.0 * 4608 * 128 * 128;
-  const double wave = 132 * block / rate;
-  CHECK(all.conv("conv 512 512", {32, 128}) == Approx(wave));  // 32 by 4 blocks
-  CHECK(all.conv("conv 512 512", {33, 128}) == Approx(wave));
-  CHECK(all.conv("conv 512 512", {34, 128}) == Approx(2 * wave));
-  CHECK(all.conv("conv 512 512", {1, 1}) == Approx(wave));
-  // Each item and each tile is a call of its own.
-  CHECK(all.conv("conv 512 512", {32, 128, Dtype::fp16, 3}) == Approx(3 * wave + 2 * kKernel));
-  const Pass pass = pass_of(all.graph, {step_of(all.graph, "conv 512 512", OpKind::conv)});
-  CHECK(seconds(all.graph, pass, {40, 128}, 20) == Approx(2 * wave + 2 * kKernel));
-}
-
-TEST_CASE("phases of upsampling convolutions are written, and read and written again, activations too") {
-  const Operations all;
-  // With a store. Data that exceeds the cache is read from and written to DRAM.
-  const auto stored = [&](const char* op, const Picture& picture) {
-    const Step conv = step_of(all.graph, op, OpKind::conv);
-    const Step store{.kind = OpKind::store, .tensor = conv.tensor, .inputs = {{conv.tensor, 0}}};
-    return seconds(all.graph, pass_of(all.graph, {conv, store}), picture);
-  };
-  // The output, 512 by 512 positions of 512 channels, is 268 MB.
-  const double rate = kConvolutions * 2048 / 2348, bytes = 512.0 * 512 * 512 * 2;
-  CHECK(stored("up 512 512", {256, 256}) ==
-        Approx(512.0 * 512 * 2 * 2048 * 512 / rate + 4 * bytes / kDram + 6 * kKernel).epsilon(0.03));
-  // The output of 16 by 32 positions fits into L2. Each of the four phases has 4 blocks by 1.
-  const double wave = 132 * 2.0 * 2048 * 128 * 128 / rate;
-  CHECK(stored("up 512 512", {8, 16}) == Approx(4 * wave + 4 * 16 * 32 * 512 * 2 / kL2 + 6 * kKernel));
-  const double positions = 4 * 1024 * 1024, narrow_rate = 0.85 * kConvolutions * 1152 / 1452;
-  CHECK(stored("conv 128 128", {1024, 1024}) ==
-        Approx(positions * 2 * 1152 * 128 / narrow_rate + 4 * positions * 128 * 2 / kDram + 3 * kKernel)
-            .epsilon(0.005));
-}
-
 TEST_CASE("frames of a clip share the calls of an upsampling convolution if their phases are small") {
   Graph graph;
   const TensorId latent = graph.add_latent(512);
