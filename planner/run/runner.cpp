@@ -37,12 +37,15 @@ auto rewording(const Reword& reword, const Body& body) {
   }
 }
 
-/// Runs `body`. Puts `place` before the message of an error and `done` after it. An empty place changes
-/// nothing.
+/// Runs `body`. Puts `place` before the message of an error, unless the message begins with it, and `done`
+/// after it. An empty place changes nothing.
 template <typename Body>
 auto naming(const std::string& place, const std::string& done, const Body& body) {
   return rewording(
-      [&](const std::string& error) { return place.empty() ? error : place + ": " + error + "; " + done; },
+      [&](const std::string& error) {
+        if (place.empty()) return error;
+        return (error.rfind(place, 0) == 0 ? error : place + ": " + error) + "; " + done;
+      },
       body);
 }
 

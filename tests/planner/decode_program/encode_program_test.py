@@ -174,7 +174,7 @@ class Encodes(unittest.TestCase):
         (photos / "9.png").write_bytes((photos / "1.png").read_bytes()[:200])
         broken = self.encode(*words)
         self.assertEqual(broken.returncode, 2)
-        self.assertRegex(broken.stderr, "9.png: not a valid PNG file")
+        self.assertRegex(broken.stderr, r"\nheadroom-decode: [^:]*9\.png: not a valid PNG file.*; 5 of 6 encodes were done\n$")
         self.assertEqual(len(list(latents.iterdir())), 5)  # what was done stays
         (photos / "9.png").unlink()
         (latents / "2.safetensors").unlink()
@@ -188,6 +188,16 @@ class Encodes(unittest.TestCase):
             image = picture(width, height, seed=i).crop((0, 0, width // 2 * 2, height))
             self.assert_close(load_file(latents / f"{i}.safetensors")["latent"], self.expected(image))
         self.assertIn("0 pictures, 5 already existed", self.encode(*words).stdout)
+
+    def test_a_list_reports_each_picture(self):
+        photos, stats = self.folder / "shots", self.folder / "stats.json"
+        photos.mkdir()
+        for name, width in (("a.png", 48), ("b.png", 64)):
+            picture(width, 32).save(photos / name)
+        ended = self.encode("--limit", "64MiB", "--pictures", photos, "-o", self.folder / "shot-latents", "--stats", stats)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        decodes = json.loads(stats.read_text())["decodes"]
+        self.assertEqual([(one["name"], one["plan"]) for one in decodes], [("a.png", 0), ("b.png", 1)])
 
     def test_a_plan_of_an_encode(self):
         image = picture(48, 32)
