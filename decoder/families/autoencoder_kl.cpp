@@ -262,6 +262,15 @@ std::vector<BuiltIn> flux2_built_ins() {
            {"flux2-small", "flux.2-small-decoder"}}};
 }
 
+/// Resolutions are numbered from the finest.
+std::vector<Renaming> renamings(const CheckpointNames& stored) {
+  return stable_diffusion_renamings("{" + std::to_string(count_of(stored, "decoder.up.#.") - 1) + "-a}");
+}
+
+std::vector<Renaming> flux2_renamings(const CheckpointNames&) {
+  return {{"post_quant_conv.", "decoder.post_quant_conv."}, {"quant_conv.", "encoder.quant_conv."}};
+}
+
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_kl.py, autoencoder_kl_flux2.py, autoencoder_asym_kl.py
@@ -272,7 +281,10 @@ std::vector<Family> autoencoder_kl_families() {
        .source_file = "autoencoder_kl.py",
        .eager_network = EagerNetwork::kl,
        .packing = {.pipelines = "FLUX ", .channels = 16},
-       .original_names = "stable_diffusion",
+       .original_names = {.key = "stable_diffusion",
+                          .decoder_mark = "decoder.mid.block_1.norm1.weight",
+                          .encoder_mark = "encoder.mid.block_1.norm1.weight",
+                          .renamings = renamings},
        .built_ins = built_ins(),
        .build = build,
        .encoder = encoder},
@@ -280,7 +292,10 @@ std::vector<Family> autoencoder_kl_families() {
        .source_file = "autoencoder_kl_flux2.py",
        .eager_network = EagerNetwork::kl,
        .packing = {.pipelines = "FLUX.2 ", .unpack = "pipe._unpack_latents_with_ids(latents, latent_ids)"},
-       .original_names = "flux2",
+       .original_names = {.key = "flux2",
+                          .decoder_mark = "decoder.mid.block_1.norm1.weight",
+                          .encoder_mark = "encoder.mid.block_1.norm1.weight",
+                          .renamings = flux2_renamings},
        .built_ins = flux2_built_ins(),
        .build = build_flux2,
        .encoder = flux2_encoder},

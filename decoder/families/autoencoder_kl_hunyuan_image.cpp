@@ -1,5 +1,7 @@
 #include "decoder/families/families.h"
 
+#include <algorithm>
+
 #include "decoder/families/group_norm_blocks.h"
 #include "decoder/families/latent_channels.h"
 
@@ -117,6 +119,21 @@ Model build(const JsonFields& json) {
   return model;
 }
 
+/// Stable Diffusion's names with resolutions from the coarsest. diffusers numbers the blocks and upsamplings
+/// of all resolutions in the order of decoding.
+std::vector<Renaming> renamings(const CheckpointNames& stored) {
+  const int64_t blocks = std::min(count_of(stored, "decoder.up.#.block.#."), kMostLayers + 1);
+  std::vector<Renaming> all;
+  for (int64_t level = 0; level < int64_t{kMostStages}; ++level) {
+    const std::string up = "decoder.up." + std::to_string(level) + ".";
+    for (int64_t module = 0; module <= blocks; ++module) {
+      all.push_back({"decoder.up_blocks." + std::to_string(level * (blocks + 1) + module) + ".",
+                     up + (module == blocks ? "upsample." : "block." + std::to_string(module) + ".")});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 // HunyuanImage 2.1's, diffusers 0.42.1: models/autoencoders/autoencoder_kl_hunyuanimage.py. The class has no
@@ -125,7 +142,9 @@ std::vector<Family> hunyuan_image_families() {
   return {
       {.class_name = "AutoencoderKLHunyuanImage",
        .source_file = "autoencoder_kl_hunyuanimage.py",
-       .original_names = "hunyuan_image",
+       .original_names = {.key = "hunyuan_image",
+                          .decoder_mark = "decoder.mid.block_1.norm1.weight",
+                          .renamings = renamings},
        .built_ins =
            {{"hunyuan-image-2.1",
              R"({"_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64,

@@ -123,7 +123,7 @@ Model build(const JsonFields& json) {
 std::vector<Family> hunyuan_video_families() {
   return {{.class_name = "AutoencoderKLHunyuanVideo",
            .source_file = "autoencoder_kl_hunyuan_video.py",
-           .original_names = "hunyuan_video",
+           .original_names = {.key = "hunyuan_video"},
            .built_ins =
                {{"hunyuan-video",
                  R"({"_class_name": "AutoencoderKLHunyuanVideo", "out_channels": 3, "latent_channels": 16,

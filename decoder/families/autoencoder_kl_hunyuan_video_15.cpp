@@ -276,6 +276,11 @@ std::string published_config(const std::string& class_name) {
       "temporal_compression_ratio": 4, "upsample_match_channel": true, "scaling_factor": 1.03682})";
 }
 
+/// Stable Diffusion's names with resolutions from the coarsest.
+std::vector<Renaming> renamings(const CheckpointNames&) {
+  return stable_diffusion_renamings("{a}");
+}
+
 }  // namespace
 
 // HunyuanVideo 1.5's and that of HunyuanImage 2.1's refiner, diffusers 0.42.1:
@@ -283,7 +288,10 @@ std::string published_config(const std::string& class_name) {
 std::vector<Family> hunyuan_video_15_families() {
   return {{.class_name = "AutoencoderKLHunyuanVideo15",
            .source_file = "autoencoder_kl_hunyuanvideo15.py",
-           .original_names = "hunyuan_video_15",
+           .original_names = {.key = "hunyuan_video_15",
+                              .decoder_mark = "decoder.mid.block_1.norm1.gamma",
+                              .encoder_mark = "encoder.mid.block_1.norm1.gamma",
+                              .renamings = renamings},
            .built_ins = {{"hunyuan-video-1.5", published_config("AutoencoderKLHunyuanVideo15")}},
            .build = build<Variant::video>,
            .encoder = encoder},

@@ -1,5 +1,7 @@
 #include "decoder/families/families.h"
 
+#include <map>
+
 #include "decoder/families/latent_channels.h"
 
 namespace headroom {
@@ -408,6 +410,66 @@ const char* const kLtxVideo =
         "timestep_conditioning": false, "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6,
         "scaling_factor": 1.0, "decoder_causal": false})";
 
+/// Modules of a checkpoint: residual blocks, an upsampling or downsampling, or a residual block that changes
+/// the width.
+enum class Sequenced { blocks, sampling, widening };
+
+/// Modules whose names start with `start` and a number, by this number.
+std::map<int, Sequenced> sequence_of(const CheckpointNames& stored, std::string_view start) {
+  std::map<int, Sequenced> sequence;
+  for (std::string_view name : stored) {
+    if (!take(name, start)) continue;
+    const auto number = take_number(name);
+    if (!number || !take(name, ".")) continue;
+    const Sequenced kind = name.starts_with("res_blocks.") ? Sequenced::blocks
+                           : name.starts_with("conv.")     ? Sequenced::sampling
+                                                           : Sequenced::widening;
+    Sequenced& module = sequence.try_emplace(*number, kind).first->second;
+    module = std::min(module, kind);
+  }
+  return sequence;
+}
+
+/// diffusers renames LTX-Video's nested modules, so each block has several names.
+void add_block(std::vector<Renaming>& all, const std::string& now, const std::string& before) {
+  all.push_back({now, before});
+  all.push_back({now + "conv_shortcut.conv.", before + "conv_shortcut."});
+  all.push_back({now + "norm3.", before + "norm3.norm."});
+}
+
+/// Blocks and samplings are one sequence. In the decoder's, each resolution ends with its residual blocks.
+/// Before them are its upsampling and, where the width changes, a residual block that does that. In the
+/// encoder's, residual blocks precede the downsampling, and the last blocks are the middle.
+std::vector<Renaming> renamings(const CheckpointNames& stored) {
+  std::vector<Renaming> all{{"latents_mean", "per_channel_statistics.mean-of-means"},
+                            {"latents_std", "per_channel_statistics.std-of-means"}};
+  int level = -1;  // of the middle
+  for (const auto& [number, kind] : sequence_of(stored, "decoder.up_blocks.")) {
+    const std::string part =
+        level < 0 ? "decoder.mid_block." : "decoder.up_blocks." + std::to_string(level) + ".";
+    const std::string before = "decoder.up_blocks." + std::to_string(number) + ".";
+    if (kind == Sequenced::sampling) all.push_back({part + "upsamplers.0.", before});
+    if (kind == Sequenced::widening) add_block(all, part + "conv_in.", before);
+    if (kind != Sequenced::blocks) continue;
+    add_block(all, part + "resnets.#.", before + "res_blocks.{a}.");
+    ++level;
+  }
+  const std::map<int, Sequenced> encoder = sequence_of(stored, "encoder.down_blocks.");
+  level = 0;
+  for (const auto& [number, kind] : encoder) {
+    const std::string part = "encoder.down_blocks." + std::to_string(level) + ".";
+    const std::string before = "encoder.down_blocks." + std::to_string(number) + ".";
+    const bool middle = number == encoder.rbegin()->first;
+    if (kind == Sequenced::blocks) {
+      add_block(all, (middle ? "encoder.mid_block." : part) + "resnets.#.", before + "res_blocks.{a}.");
+    } else {
+      all.push_back({part + "downsamplers.0.", before});
+      ++level;
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_kl_ltx2.py and autoencoder_kl_ltx.py.
@@ -418,7 +480,12 @@ std::vector<Family> ltx_video_families() {
   return {{.class_name = "AutoencoderKLLTX2Video",
            .source_file = "autoencoder_kl_ltx2.py",
            .packing = packing,
-           .original_names = "ltx",
+           // LTX-2's whole checkpoint also has an audio decoder, under Stable Diffusion's names
+           .original_names = {.key = "ltx",
+                              .decoder_mark = "decoder.up_blocks.0.res_blocks.0.conv1.conv.weight",
+                              .encoder_mark = "encoder.down_blocks.0.res_blocks.0.conv1.conv.weight",
+                              .first = true,
+                              .renamings = renamings},
            .built_ins = {{"ltx-2", kLtx2}},
            .build = build_ltx2,
            .encoder = ltx2_encoder},

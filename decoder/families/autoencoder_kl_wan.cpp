@@ -11,6 +11,8 @@ constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr int64_t kMostPatch = 8;
 constexpr int64_t kBaseWidth = 96;
+constexpr const char* kDecoderMark =
+    "decoder.middle.0.residual.0.gamma";  ///< a tensor of original checkpoints
 
 /// Config with the defaults of diffusers' classes.
 struct Config {
@@ -375,6 +377,36 @@ constexpr const char* kWan22 =
                     0.6866, 0.4093, 0.5709, 0.6065, 0.6415, 0.4944, 0.5726, 1.2042, 0.5458, 1.6887,
                     0.3971, 1.0600, 0.3943, 0.5537, 0.5444, 0.4089, 0.7468, 0.7744]})";
 
+/// Modules of residual blocks are numbered. So are blocks and upsamplers: through all resolutions or, as in
+/// Wan 2.2, within each.
+std::vector<Renaming> renamings(const CheckpointNames& stored) {
+  const RenamedStarts residual{{"norm1.", "residual.0."},
+                               {"conv1.", "residual.2."},
+                               {"norm2.", "residual.3."},
+                               {"conv2.", "residual.6."},
+                               {"conv_shortcut.", "shortcut."}};
+  const bool nested =
+      stored.contains(stored.contains(kDecoderMark) ? "decoder.upsamples.0.upsamples.0.residual.0.gamma"
+                                                    : "encoder.downsamples.0.downsamples.0.residual.0.gamma");
+  std::vector<Renaming> all{{"encoder.down_blocks.#.", "encoder.downsamples.{a}.", residual},
+                            {"decoder.up_blocks.#.upsamplers.0.", "decoder.upsamples.{4a+3}."},
+                            {"decoder.up_blocks.#.resnets.#.", "decoder.upsamples.{4a+b}.", residual}};
+  if (nested) {
+    all = {{"encoder.down_blocks.#.downsampler.", "encoder.downsamples.{a}.downsamples.2."},
+           {"encoder.down_blocks.#.resnets.#.", "encoder.downsamples.{a}.downsamples.{b}.", residual},
+           {"decoder.up_blocks.#.upsampler.", "decoder.upsamples.{a}.upsamples.3."},
+           {"decoder.up_blocks.#.resnets.#.", "decoder.upsamples.{a}.upsamples.{b}.", residual}};
+  }
+  all.insert(all.end(), {{"@mid_block.resnets.#.", "@middle.{2a}.", residual},
+                         {"@mid_block.attentions.0.", "@middle.1."},
+                         {"@conv_in.", "@conv1."},
+                         {"@norm_out.", "@head.0."},
+                         {"@conv_out.", "@head.2."},
+                         {"post_quant_conv.", "conv2."},
+                         {"quant_conv.", "conv1."}});
+  return all;
+}
+
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_kl_wan.py, autoencoder_kl_qwenimage.py and
@@ -389,7 +421,10 @@ std::vector<Family> wan_families() {
            .source_file = "autoencoder_kl_wan.py",
            .frame_by_frame = true,
            .eager_network = EagerNetwork::wan,
-           .original_names = "wan",
+           .original_names = {.key = "wan",
+                              .decoder_mark = kDecoderMark,
+                              .encoder_mark = "encoder.middle.0.residual.0.gamma",
+                              .renamings = renamings},
            .built_ins = {{"wan2.1", wan + causal},
                          {"wan2.1-upscale2x", wan + R"("out_channels": 12, "pixel_shuffle": 2, )" + causal},
                          {"wan2.2", kWan22}},
@@ -406,7 +441,7 @@ std::vector<Family> wan_families() {
           {.class_name = "AutoencoderKLQwenImage21",
            .source_file = "autoencoder_kl_qwenimage21.py",
            .packing = qwen_image,
-           .original_names = "qwen_image_21",
+           .original_names = {.key = "qwen_image_21"},
            .built_ins = {{"qwen-image-2.1", kQwenImage21}},
            .build = build_qwen_image_21,
            .encoder = qwen_image_21_encoder}};

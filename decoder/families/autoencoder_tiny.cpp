@@ -122,6 +122,11 @@ Model build(const JsonFields& json) {
   return model;
 }
 
+/// The modules are a sequence that begins with the clamp.
+std::vector<Renaming> renamings(const CheckpointNames&) {
+  return {{"decoder.layers.#.", "{a+1}."}};
+}
+
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_tiny.py, with DecoderTiny of vae.py and
@@ -134,7 +139,10 @@ std::vector<Family> autoencoder_tiny_families() {
   return {{.class_name = "AutoencoderTiny",
            .source_file = "autoencoder_tiny.py",
            .takes_scaled_latents = true,
-           .original_names = "tiny",
+           .original_names = {.key = "tiny",
+                              .decoder_mark = "3.conv.0.weight",
+                              .beside = "1.weight",  // the encoder has none
+                              .renamings = renamings},
            .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
                          {"taef1", tiny + R"("latent_channels": 16})"}},
            .build = build}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder/base/json_fields.h"
+#include "decoder/families/tensor_names.h"
 #include "decoder/graph/model.h"
 
 namespace headroom {
@@ -44,9 +45,7 @@ struct Family {
   EagerNetwork eager_network = EagerNetwork::none;
   bool takes_scaled_latents = false;  ///< decodes latents that pipelines scaled for a larger VAE
   LatentPacking packing{};
-  /// Naming scheme of the tensors in original checkpoints, such as "stable_diffusion" or "wan". Empty for
-  /// classes whose configs do not follow from shapes. The Python package derives a config from the shapes.
-  std::string_view original_names{};
+  OriginalNames original_names{};  ///< without a key for classes whose configs do not follow from shapes
   std::vector<BuiltIn> built_ins{};
   /// Makes a model, without its class name and encoder. Throws InputError naming a key whose value is not
   /// supported.

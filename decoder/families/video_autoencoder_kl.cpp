@@ -160,7 +160,8 @@ std::vector<Family> video_autoencoder_kl_families() {
   return {{.class_name = "VideoAutoencoderKLWrapper",
            .source_file = "attn_video_vae.py",
            .in_diffusers = false,
-           .original_names = "seedvr2",
+           .original_names = {.key = "seedvr2",
+                              .decoder_mark = "decoder.up_blocks.0.upsamplers.0.upscale_conv.weight"},
            .built_ins =
                {{"seedvr2",
                  R"({"_class_name": "VideoAutoencoderKLWrapper", "out_channels": 3, "latent_channels": 16,

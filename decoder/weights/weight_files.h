@@ -9,7 +9,7 @@
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/graph.h"
 #include "decoder/operations/operation.h"
-#include "decoder/weights/tensor_names.h"
+#include "decoder/families/tensor_names.h"
 
 namespace headroom {
 

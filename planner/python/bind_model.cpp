@@ -14,12 +14,12 @@
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
+#include "decoder/families/tensor_names.h"
 #include "decoder/files/latent_layout.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
 #include "decoder/weights/open_model.h"
-#include "decoder/weights/tensor_names.h"
 #include "planner/python/bindings.h"
 
 namespace headroom::python {
@@ -107,13 +107,22 @@ void bind_families(nb::module_& module) {
   module.def("supported_classes", &supported_classes);
   module.def(
       "class_of_original_names",
-      [](const std::string& names) {
+      [](const std::string& key) {
         for (const Family& family : families())
-          if (family.original_names == names) return std::string(family.class_name);
-        throw InputError("original names: no family has " + names);
+          if (family.original_names.key == key) return std::string(family.class_name);
+        throw InputError("original names: no family has " + key);
       },
-      "names"_a,
-      "The class whose original checkpoints have tensors with these names, such as stable_diffusion or wan.");
+      "key"_a, "The class whose original checkpoints have names with this key, such as wan.");
+  module.def(
+      "original_names",
+      [](const std::vector<std::string>& stored) -> std::optional<std::pair<std::string, std::string>> {
+        const TensorNames names(stored);
+        if (names.original() == nullptr) return {};
+        return std::pair(std::string(names.original()->key), names.prefix());
+      },
+      "stored"_a,
+      "The key of the first family whose original checkpoints have a decoder of such names, and what "
+      "precedes the names. None for others.");
 }
 
 }  // namespace

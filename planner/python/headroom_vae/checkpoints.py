@@ -1,7 +1,7 @@
 """Recognises decoders and encoders without a config, such as ComfyUI's, by their tensors and by the settings of their modules.
 
-Tensor names are those of the original checkpoints, which ComfyUI keeps. The decoder maps them to diffusers' names itself
-(decoder/weights/tensor_names.h). A family's record names its scheme (`original_names` in decoder/families).
+Tensor names are those of the original checkpoints, which ComfyUI keeps. A family's record has them (`original_names` in decoder/families), and
+the decoder maps them to diffusers' names itself.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class Recognised:
 
 @dataclass(frozen=True)
 class _Scheme:
-    finest: str
-    """A tensor that only decoders with these names have. What comes before it is the prefix of all names."""
     config: Callable[[Shapes, Any], dict]
     """Makes a config from shapes, and from the module or None. KeyError: a tensor is missing. IndexError: a shape lacks an axis."""
     encoder: Callable[[Shapes, Any, dict], dict] | None = None
@@ -97,8 +95,11 @@ def known_encoder(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict,
 def _own_shapes(tensors: Mapping[str, Any]) -> tuple[str, _Scheme, Shapes]:
     """The prefix of the VAE's names, their scheme, and the shapes by names without the prefix."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    prefix, scheme = _scheme_of(shapes)
-    return prefix, scheme, {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
+    found = _core.original_names(list(shapes))
+    if found is None:
+        raise Unsupported("vae: Headroom does not recognise this VAE. It recognises the original tensor names of " + ", ".join(_KNOWN[:-1]) + " and " + _KNOWN[-1])
+    key, prefix = found
+    return prefix, _SCHEMES[key], {name[len(prefix) :]: shape for name, shape in shapes.items() if name.startswith(prefix)}
 
 
 def _described(side: str, config: Callable[..., dict], *given: Any) -> dict:
@@ -128,18 +129,14 @@ def _require_parameters(model: _core.Model, tensors: Mapping[str, Any]) -> None:
     _core.require_parameters(model, shaped, "vae")
 
 
-def _scheme_of(shapes: Shapes) -> tuple[str, _Scheme]:
-    for scheme in _SCHEMES:
-        for name in sorted(shapes):
-            prefix = name[: -len(scheme.finest)]
-            if name.endswith(scheme.finest) and (not prefix or prefix.endswith(".")) and (scheme.decoder or prefix + "1.weight" in shapes):
-                return prefix, scheme
-    raise Unsupported("vae: Headroom does not recognise this VAE. It recognises the original tensor names of " + ", ".join(_KNOWN[:-1]) + " and " + _KNOWN[-1])
-
-
 def _numbered(shapes: Shapes, pattern: str) -> int:
     """Number of entries that the names number from 0: one more than the highest number."""
     return 1 + max((int(m[1]) for name in shapes if (m := re.match(pattern, name))), default=-1)
+
+
+def _widths(shapes: Shapes, blocks: str, tensor: str) -> list[int]:
+    """Output channels of a convolution in each of the numbered blocks."""
+    return [shapes[f"{blocks}.{level}.{tensor}"][0] for level in range(_numbered(shapes, rf"{re.escape(blocks)}\.(\d+)\."))]
 
 
 def _class_of(names: str) -> str:
@@ -154,9 +151,8 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
         return _hunyuan_video(shapes, module)
     if len(shapes["decoder.conv_in.weight"]) != 4:
         raise Unsupported("decoder.conv_in.weight: expected a kernel of rows and columns, found one over frames")
-    levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
     if "decoder.up.0.upsample.conv.weight" in shapes:  # the coarsest resolution is the first one there
-        return _hunyuan_image(shapes, levels)
+        return _hunyuan_image(shapes)
     latent_channels = shapes["decoder.conv_in.weight"][1]
     if any(re.match(r"decoder\.up\.\d+\.attn\.", name) for name in shapes):
         raise Unsupported("decoder.up.0.attn: attention at other resolutions than the coarsest is not supported")
@@ -164,8 +160,8 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
         "_class_name": _class_of("stable_diffusion"),
         "latent_channels": latent_channels,
         "out_channels": shapes["decoder.conv_out.weight"][0],
-        "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)],
-        "up_block_types": ["UpDecoderBlock2D"] * levels,
+        "block_out_channels": _widths(shapes, "decoder.up", "block.0.conv2.weight"),
+        "up_block_types": ["UpDecoderBlock2D"] * _numbered(shapes, r"decoder\.up\.(\d+)\."),
         "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
         "norm_num_groups": 32,
         "use_post_quant_conv": "post_quant_conv.weight" in shapes or "decoder.post_quant_conv.weight" in shapes,
@@ -175,18 +171,14 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
 
 
 def _stable_diffusion_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
-    levels = _numbered(shapes, r"encoder\.down\.(\d+)\.")
-    widths = [shapes[f"encoder.down.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+    widths = _widths(shapes, "encoder.down", "block.0.conv2.weight")
     _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
-    own_widths = {}
-    if widths != config["block_out_channels"]:
-        if "patch_size" not in config:  # only FLUX.2's class has other widths in its decoder
-            _refuse_widths(widths, config)
-        own_widths = {"block_out_channels": widths, "decoder_block_out_channels": config["block_out_channels"]}
+    if "patch_size" not in config:  # only FLUX.2's class has other widths in its decoder
+        _require_widths(config, widths)
     return {
-        **own_widths,
+        **({} if widths == config["block_out_channels"] else {"block_out_channels": widths, "decoder_block_out_channels": config["block_out_channels"]}),
         "in_channels": shapes["encoder.conv_in.weight"][1],
-        "down_block_types": ["DownEncoderBlock2D"] * levels,
+        "down_block_types": ["DownEncoderBlock2D"] * len(widths),
         "use_quant_conv": "quant_conv.weight" in shapes or "encoder.quant_conv.weight" in shapes,
     }
 
@@ -196,8 +188,9 @@ def _require_layers(config: dict, layers: int) -> None:
         raise Unsupported(f"encoder: {layers} residual blocks at each resolution, expected {config['layers_per_block']}, one fewer than the decoder has")
 
 
-def _refuse_widths(widths: list[int], config: dict) -> None:
-    raise Unsupported(f"encoder: widths {widths}, expected those of the decoder, {config['block_out_channels']}")
+def _require_widths(config: dict, widths: list[int]) -> None:
+    if widths != config["block_out_channels"]:
+        raise Unsupported(f"encoder: widths {widths}, expected those of the decoder, {config['block_out_channels']}")
 
 
 def _flux2(shapes: Shapes, latent_channels: int) -> dict:
@@ -211,8 +204,8 @@ def _flux2(shapes: Shapes, latent_channels: int) -> dict:
     return {"_class_name": _class_of("flux2"), "patch_size": [side, side]}
 
 
-def _hunyuan_image(shapes: Shapes, levels: int) -> dict:
-    widths = [shapes[f"decoder.up.{level}.block.0.conv2.weight"][0] for level in range(levels)]
+def _hunyuan_image(shapes: Shapes) -> dict:
+    widths = _widths(shapes, "decoder.up", "block.0.conv2.weight")
     return {
         "_class_name": _class_of("hunyuan_image"),
         "latent_channels": shapes["decoder.conv_in.weight"][1],
@@ -241,7 +234,7 @@ def _hunyuan_video(shapes: Shapes, module: Any) -> dict:
         "_class_name": _class_of("hunyuan_video"),
         "latent_channels": shapes["decoder.conv_in.conv.weight"][1],
         "out_channels": shapes["decoder.conv_out.conv.weight"][0],
-        "block_out_channels": [shapes[f"decoder.up.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)],
+        "block_out_channels": _widths(shapes, "decoder.up", "block.0.conv2.conv.weight"),
         "up_block_types": ["HunyuanVideoUpBlock3D"] * levels,
         "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
         "norm_num_groups": 32,
@@ -251,8 +244,8 @@ def _hunyuan_video(shapes: Shapes, module: Any) -> dict:
 
 
 def _hunyuan_video_15(shapes: Shapes, module: Any) -> dict:
-    levels = _numbered(shapes, r"decoder\.up\.(\d+)\.")
-    widths = [shapes[f"decoder.up.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)]
+    widths = _widths(shapes, "decoder.up", "block.0.conv2.conv.weight")
+    levels = len(widths)
     match_channels, doublings = True, 0
     for level in range(_upsamplings(shapes)):
         outputs = shapes[f"decoder.up.{level}.upsample.conv.conv.weight"][0]
@@ -273,13 +266,11 @@ def _hunyuan_video_15(shapes: Shapes, module: Any) -> dict:
 
 
 def _hunyuan_video_15_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
-    levels = _numbered(shapes, r"encoder\.down\.(\d+)\.")
-    widths = [shapes[f"encoder.down.{level}.block.0.conv2.conv.weight"][0] for level in range(levels)]
+    widths = _widths(shapes, "encoder.down", "block.0.conv2.conv.weight")
     _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
-    if widths != config["block_out_channels"]:
-        _refuse_widths(widths, config)
+    _require_widths(config, widths)
     match_channels = True
-    for level in range(levels):
+    for level in range(len(widths)):
         if f"encoder.down.{level}.downsample.conv.conv.weight" in shapes:
             following = f"encoder.down.{level + 1}.block.0.conv1.conv.weight"
             match_channels &= following in shapes and shapes[following][1] == widths[level + 1]
@@ -437,8 +428,8 @@ def _tiny(shapes: Shapes, module: Any) -> dict:
 
 
 def _seedvr2(shapes: Shapes, module: Any) -> dict:
-    levels = _numbered(shapes, r"decoder\.up_blocks\.(\d+)\.")
-    widths = [shapes[f"decoder.up_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    widths = _widths(shapes, "decoder.up_blocks", "resnets.0.conv2.weight")
+    levels = len(widths)
     outputs = [shapes[f"decoder.up_blocks.{level}.upsamplers.0.upscale_conv.weight"][0] for level in range(levels - 1)]
     return {
         "_class_name": _class_of("seedvr2"),
@@ -455,11 +446,9 @@ def _seedvr2(shapes: Shapes, module: Any) -> dict:
 
 
 def _seedvr2_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
-    levels = _numbered(shapes, r"encoder\.down_blocks\.(\d+)\.")
-    widths = [shapes[f"encoder.down_blocks.{level}.resnets.0.conv2.weight"][0] for level in range(levels)]
+    widths = _widths(shapes, "encoder.down_blocks", "resnets.0.conv2.weight")
     _require_layers(config, _numbered(shapes, r"encoder\.down_blocks\.0\.resnets\.(\d+)\."))
-    if widths != config["block_out_channels"]:
-        _refuse_widths(widths, config)
+    _require_widths(config, widths)
     return {"in_channels": shapes["encoder.conv_in.weight"][1], "use_quant_conv": "quant_conv.weight" in shapes}
 
 
@@ -470,14 +459,15 @@ def _child(module: Any, path: str) -> Any:
     return module
 
 
-_SCHEMES = (
-    _Scheme("decoder.up_blocks.0.res_blocks.0.conv1.conv.weight", _ltx, _ltx_encoder),
-    _Scheme("decoder.mid.block_1.norm1.gamma", _hunyuan_video_15, _hunyuan_video_15_encoder, unread=".temb_proj."),
-    _Scheme("decoder.mid.block_1.norm1.weight", _stable_diffusion, _stable_diffusion_encoder),
-    _Scheme("decoder.middle.0.residual.0.gamma", _wan, _wan_encoder, unread=".time_conv."),
-    _Scheme("decoder.up_blocks.0.upsamplers.0.upscale_conv.weight", _seedvr2, _seedvr2_encoder),
-    _Scheme("3.conv.0.weight", _tiny, decoder=""),
-)
+_SCHEMES = {
+    "ltx": _Scheme(_ltx, _ltx_encoder),
+    "hunyuan_video_15": _Scheme(_hunyuan_video_15, _hunyuan_video_15_encoder, unread=".temb_proj."),
+    "stable_diffusion": _Scheme(_stable_diffusion, _stable_diffusion_encoder),
+    "wan": _Scheme(_wan, _wan_encoder, unread=".time_conv."),
+    "seedvr2": _Scheme(_seedvr2, _seedvr2_encoder),
+    "tiny": _Scheme(_tiny, decoder=""),
+}
+"""By the keys of the families whose marks _core.original_names() finds."""
 
 _KNOWN = (
     "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",

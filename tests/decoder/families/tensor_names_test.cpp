@@ -1,4 +1,4 @@
-#include "decoder/weights/tensor_names.h"
+#include "decoder/families/tensor_names.h"
 
 #include <catch2/catch.hpp>
 
@@ -150,6 +150,8 @@ TEST_CASE("odd names find nothing") {
         "decoder.mid_block.resnets.-1.norm1.weight", "decoder.up_blocks.0.resnets.1"})
     CHECK_FALSE(names.find(name));
   CHECK_FALSE(TensorNames().find("decoder.conv_in.weight"));
+  CHECK_FALSE(TensorNames({"decoder.mid.block_1.norm1.weight", "decoder.up.2147483647.block.0.conv1.weight"})
+                  .find("decoder.up_blocks.3.resnets.0.conv1.weight"));
 }
 
 TEST_CASE("original names of FLUX.2, whose post_quant_conv lies in the decoder") {
