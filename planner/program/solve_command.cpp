@@ -51,6 +51,14 @@ std::string solve_description() {
          "that does), or no plan was found within --time-budget; 5 failure.";
 }
 
+std::string summary(const std::string& file, const Plan& plan, const PlanOptions& options) {
+  return one_line(file) + ": " + one_line(request_line(plan.request)) + ", peak " +
+         format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(options.limit_bytes) + ", " +
+         seconds_text(plan) + (plan.assumed ? " " + costs_text(plan) : "") + ", " +
+         std::to_string(plan.passes.size()) + " passes, " + std::to_string(plan.kept.size()) +
+         " kept tensors, " + gap_text(plan) + "\n";
+}
+
 }  // namespace
 
 int solve_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
@@ -83,15 +91,14 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   std::ostream& said = message_stream({output}, out, err);
   PlanOptions& options = question.options;
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
-  if (ranks.asked()) {
-    solve_ranks(model, question, ranks, limit, {output, json}, said);
-    asked.say_dtype(model, err);
-    return kDone;
-  }
-  options.limit_bytes = limit_from(limit, question.request.device);
-  Plan plan;
+  if (!ranks.asked()) options.limit_bytes = limit_from(limit, question.request.device);
+  Plans plans;
   try {
-    plan = Planner(model, question).fastest();
+    plans =
+        ranks.asked() ? plan_ranks(model, question, ranks, limit) : alone(Planner(model, question).fastest());
+  } catch (const RanksDoNotFit& refused) {
+    if (json) out << to_json(refused).dump(2) << "\n";
+    throw;
   } catch (const NothingFits& refused) {
     if (json) out << to_json(refused.why).dump(2) << "\n";
     throw;
@@ -105,15 +112,12 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     }
     throw;
   }
-  write_plan(output, plan, model.graph);
+  write_plans(output, plans, model.graph);
   asked.say_dtype(model, err);
   if (json) {
-    out << to_json(plan, model.graph).dump(2) << "\n";
+    out << to_json(plans, model.graph).dump(2) << "\n";
   } else {
-    said << one_line(output) << ": " << one_line(request_line(plan.request)) << ", peak "
-         << format_bytes(plan.predicted_peak_bytes) << " of " << format_bytes(options.limit_bytes) << ", "
-         << seconds_text(plan) << (plan.assumed ? " " + costs_text(plan) : "") << ", " << plan.passes.size()
-         << " passes, " << plan.kept.size() << " kept tensors, " << gap_text(plan) << "\n";
+    said << (ranks.asked() ? ranks_summary(output, plans) : summary(output, plans.plans.front(), options));
   }
   return kDone;
 }

@@ -51,15 +51,6 @@ std::string rank_table(const Plans& plan) {
   return text;
 }
 
-std::string summary(const std::string& file, const Plans& plan) {
-  const Plan& first = plan.plans.front();
-  return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
-         format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
-         std::to_string(first.passes.size()) + " passes, " + std::to_string(first.kept.size()) +
-         " kept tensors, link of " + format_bytes(int64_t(plan.link.bytes_per_second)) + "/s and " +
-         format_seconds(plan.link.seconds) + "\n";
-}
-
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   TextReader in(list);
@@ -150,27 +141,19 @@ Plans plan_ranks(const Model& model, const Question& question, const RankOptions
   return std::move(*plan);
 }
 
-void solve_ranks(const Model& model, const Question& question, const RankOptions& options,
-                 const std::string& limit, const PlanOutput& output, std::ostream& out) {
-  Plans plan;
-  try {
-    plan = plan_ranks(model, question, options, limit);
-  } catch (const RanksDoNotFit& refused) {
-    if (output.json) {
-      out << json{{"fits", false},
-                  {"limits_bytes", refused.limits_bytes},
-                  {"smallest_limit_bytes", refused.smallest_limit_bytes}}
-                 .dump(2)
-          << "\n";
-    }
-    throw;
-  }
-  write_plans(output.file, plan, model.graph);
-  if (output.json) {
-    out << to_json(plan, model.graph).dump(2) << "\n";
-  } else {
-    out << summary(output.file, plan) << rank_table(plan);
-  }
+std::string ranks_summary(const std::string& file, const Plans& plan) {
+  const Plan& first = plan.plans.front();
+  return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
+         format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
+         std::to_string(first.passes.size()) + " passes, " + std::to_string(first.kept.size()) +
+         " kept tensors, link of " + format_bytes(int64_t(plan.link.bytes_per_second)) + "/s and " +
+         format_seconds(plan.link.seconds) + "\n" + rank_table(plan);
+}
+
+json to_json(const RanksDoNotFit& refused) {
+  return {{"fits", false},
+          {"limits_bytes", refused.limits_bytes},
+          {"smallest_limit_bytes", refused.smallest_limit_bytes}};
 }
 
 void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool as_json, std::ostream& out) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -33,27 +34,21 @@ struct RankOptions {
   std::vector<int64_t> limits_of(int32_t ranks, const std::string& limit, DeviceKind device) const;
 };
 
-/// Destination of a plan.
-struct PlanOutput {
-  std::string file;
-  bool json = false;  ///< on standard output as well
-};
-
 class RanksDoNotFit : public DoesNotFit {
  public:
   RanksDoNotFit(const std::string& message, std::vector<int64_t> limits, int64_t smallest)
       : DoesNotFit(message, smallest), limits_bytes(std::move(limits)) {}
   std::vector<int64_t> limits_bytes;  ///< by rank
 };
+nlohmann::json to_json(const RanksDoNotFit& refused);
 
 /// Plans a question for ranks. `model` must be the model for its request. Throws RanksDoNotFit with the
 /// smallest limit that works for each rank, and InputError like make_plans().
 Plans plan_ranks(const Model& model, const Question& question, const RankOptions& ranks,
                  const std::string& limit);
 
-/// Plans for ranks, and writes the plan.
-void solve_ranks(const Model& model, const Question& question, const RankOptions& ranks,
-                 const std::string& limit, const PlanOutput& output, std::ostream& out);
+/// A line on all ranks, and a table with a line for each. `file` is the plan's.
+std::string ranks_summary(const std::string& file, const Plans& plan);
 
 /// Compares several numbers of ranks: the fastest plan without a limit, and the smallest limit, for each.
 /// Prints a table or JSON.
