@@ -1,6 +1,7 @@
 #include "gui/model/figure_text.h"
 
 #include <QCoreApplication>
+#include <QTextDocument>
 
 #include "decoder/base/short_name.h"
 
@@ -56,6 +57,10 @@ QString figure_text(reports::Unit unit, double value) {
   const qsizetype space = text.lastIndexOf(QLatin1Char(' '));
   if (space < 0) return text;
   return text.left(space + 1) + translated(text.mid(space + 1));
+}
+
+QString plain_tooltip(const QString& text) {
+  return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text, Qt::WhiteSpaceNormal) : text;
 }
 
 }  // namespace headroom::gui

@@ -22,4 +22,7 @@ QStringList full_names(const QString& text);
 /// A number as the reports write it, its unit in the window's language.
 QString figure_text(reports::Unit unit, double value);
 
+/// Escapes a text for a tooltip. Qt renders text with tags as HTML, and texts from files are untrusted.
+QString plain_tooltip(const QString& text);
+
 }  // namespace headroom::gui

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/plain_tooltip.h"
 
 namespace headroom::gui {
 namespace {

@@ -103,4 +103,7 @@ class Workspace : public QObject {
   int opening_ = 0;
 };
 
+/// Statistics of a run of this plan, from the open files. Prefers chosen files. Null if there are none.
+reports::DocumentPtr run_of_plan(const Workspace& workspace, const reports::DocumentPtr& plan);
+
 }  // namespace headroom::gui

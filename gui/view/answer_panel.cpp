@@ -9,10 +9,8 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/plain_tooltip.h"
 #include "gui/view/lower_peak_box.h"
-#include "gui/view/plain_label.h"
-#include "gui/view/remedy_words.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "planner/explain/explain.h"

@@ -4,8 +4,8 @@
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 
-#include "gui/model/plain_tooltip.h"
-#include "gui/view/plain_label.h"
+#include "gui/model/figure_text.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 

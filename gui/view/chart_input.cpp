@@ -11,7 +11,7 @@
 #include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/show_tooltip.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
-#include "reports/figures/chart_ranges.h"
 
 namespace headroom::gui {
 

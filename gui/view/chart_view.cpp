@@ -17,7 +17,7 @@
 #include "gui/view/chart_series.h"
 #include "gui/view/colours.h"
 #include "gui/view/legend.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "reports/figures/chart_ranges.h"
+#include "reports/figures/chart.h"
 
 class QCustomPlot;
 class QLabel;

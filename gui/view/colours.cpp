@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gui/view/decoder_canvas.h"
-#include "reports/figures/colours.h"
+#include "reports/figures/chart.h"
 
 namespace headroom::gui {
 

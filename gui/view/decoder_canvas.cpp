@@ -12,7 +12,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/colours.h"
 #include "gui/view/fitting_name.h"
-#include "gui/view/show_tooltip.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -14,12 +14,12 @@
 
 #include "decoder/base/short_name.h"
 #include "gui/model/figure_text.h"
-#include "gui/model/run_of_plan.h"
+#include "gui/model/workspace.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/colours.h"
 #include "gui/view/decoder_canvas.h"
 #include "gui/view/legend.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 
 namespace headroom::gui {

@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-#include "gui/model/plain_tooltip.h"
+#include "gui/model/figure_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -10,7 +10,7 @@
 #include "decoder/schedule/tiles.h"
 #include "gui/view/colours.h"
 #include "gui/view/legend.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -16,7 +16,7 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/history.h"
@@ -257,7 +257,8 @@ void HistoryPage::work() {
         const Model model = model_of(question);
         planner::PlanOptions options = question.options;
         options.limit_bytes = 0;
-        return reports::decoder_need(model, question.request, options, planner::costs_of(model.graph, asked_of(question)));
+        return reports::decoder_need(model, question.request, options,
+                                     planner::costs_of(model.graph, asked_of(question)));
       },
       [this](const reports::DecoderNeed& need) {
         need_ = need;

@@ -13,7 +13,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/eager.h"
 #include "reports/figures/layers.h"

@@ -10,8 +10,8 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "gui/view/input_note.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/input_fields.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gui/model/workspace.h"
-#include "gui/view/language.h"
 #include "gui/view/page.h"
 #include "gui/view/window_settings.h"
 

@@ -17,8 +17,7 @@
 #include "gui/view/colours.h"
 #include "gui/view/fitting_name.h"
 #include "gui/view/legend.h"
-#include "gui/view/plain_label.h"
-#include "gui/view/show_tooltip.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 
 namespace headroom::gui {

@@ -7,7 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "reports/figures/table.h"
+
 namespace headroom::gui {
 
 /// Something on a page that can be saved: a drawing as PNG, a table as CSV.
@@ -34,5 +36,9 @@ class Page : public QWidget {
   void busyChanged();
   void pageAsked(const QString& key);  ///< asks the window to show another page
 };
+
+/// Exports a widget as it looks on the screen.
+Export painting_of(QWidget& widget, const QString& name);
+Export csv_of(const reports::Table& table, const QString& name);
 
 }  // namespace headroom::gui

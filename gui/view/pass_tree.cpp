@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/plain_tooltip.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {

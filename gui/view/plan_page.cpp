@@ -11,12 +11,12 @@
 #include <algorithm>
 
 #include "gui/model/figure_text.h"
-#include "gui/model/run_of_plan.h"
+#include "gui/model/workspace.h"
 #include "gui/view/beside_box.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/pass_tree.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "gui/view/used_plan_bar.h"
 #include "planner/explain/analyze.h"

@@ -17,12 +17,11 @@
 #include "decoder/base/errors.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
+#include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
-#include "gui/model/plain_tooltip.h"
-#include "gui/view/chooser.h"
-#include "gui/view/input_note.h"
+#include "gui/view/input_fields.h"
 #include "gui/view/limit_field.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "planner/cost/profile_check.h"
 
 namespace headroom::gui {

@@ -13,10 +13,9 @@
 
 #include "decoder/families/built_in_models.h"
 #include "decoder/graph/model.h"
-#include "gui/model/plain_tooltip.h"
-#include "gui/view/chooser.h"
-#include "gui/view/input_note.h"
-#include "gui/view/plain_label.h"
+#include "gui/model/figure_text.h"
+#include "gui/view/input_fields.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <QImage>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <QWidget>
 
 #include "gui/model/child_run.h"
 #include "gui/model/run_request.h"
@@ -66,5 +68,25 @@ class RunPage : public Page {
 
 /// Device memory of a run up to now, with its limit always visible. The last sample holds until now.
 reports::Chart memory_chart(const RunProgress& progress, double now_seconds);
+
+/// Shows a picture as large as fits, or a text until there is one.
+class PictureView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PictureView(const QString& words, QWidget* parent = nullptr);
+  /// Reads the file again. If reading fails, returns false and keeps the shown picture.
+  bool read(const QString& file);
+  void clear();
+  const QImage& image() const { return image_; }
+  QSize sizeHint() const override { return {320, 320}; }
+  QSize minimumSizeHint() const override { return {120, 120}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QString words_;
+  QImage image_;
+};
 
 }  // namespace headroom::gui

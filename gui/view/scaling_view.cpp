@@ -11,7 +11,7 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

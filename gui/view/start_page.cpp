@@ -11,9 +11,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/model/plain_tooltip.h"
+#include "gui/model/figure_text.h"
 #include "gui/model/workspace.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

@@ -15,7 +15,7 @@
 #include <algorithm>
 
 #include "gui/view/fitting_name.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

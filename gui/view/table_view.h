@@ -3,7 +3,7 @@
 #include <QWidget>
 
 #include "gui/model/table_model.h"
-#include "gui/view/painting.h"
+#include "gui/view/page.h"
 
 class QLabel;
 class QLineEdit;

@@ -14,9 +14,8 @@
 
 #include "gui/view/beside_box.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/live_box.h"
 #include "gui/view/memory_map_box.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
 #include "reports/figures/same_decode.h"

@@ -1,12 +1,19 @@
 #pragma once
 
 #include <QObject>
+#include <QWidget>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "gui/model/job.h"
 #include "gui/view/page.h"
+#include "reports/figures/table.h"
 #include "reports/figures/timeline.h"
+
+class QComboBox;
+class QLabel;
+class QStackedWidget;
 
 namespace headroom::gui {
 
@@ -69,6 +76,35 @@ class TimelineSide : public QObject {
   ChartView* chart_;
   LiveBox* live_box_;
   Job job_;
+};
+
+class TableView;
+
+/// Tables below a timeline: memory on the device at one moment. For a GPU's trace, the user can also choose a
+/// table of the GPU's work.
+class LiveBox : public QWidget {
+  Q_OBJECT
+ public:
+  /// `name` is the key in the window's settings.
+  explicit LiveBox(const QString& name, QWidget* parent = nullptr);
+
+  void showLive(const QString& caption, const reports::Table& live);
+  /// Sets the tables of the GPU's work. Empty if there is no GPU: the choice is then hidden.
+  void showGpu(std::vector<reports::Table> tables);
+  TableView* live() { return live_; }
+  /// Chosen table of the GPU's work.
+  TableView* gpu() { return gpu_; }
+  QComboBox* chooser() { return chooser_; }
+  /// `word` names the timeline in file names.
+  std::vector<Export> exports(const QString& word) const;
+
+ private:
+  void showChosen();
+  QLabel* caption_;
+  QComboBox* chooser_;
+  QStackedWidget* stack_;
+  TableView *live_, *gpu_;
+  std::vector<reports::Table> tables_;
 };
 
 }  // namespace headroom::gui

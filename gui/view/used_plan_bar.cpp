@@ -5,8 +5,7 @@
 #include <QPushButton>
 
 #include "gui/view/limit_field.h"
-#include "gui/view/plain_label.h"
-#include "gui/view/say_failure.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "profiler/events/device_watcher.h"
+#include "profiler/events/device_events.h"
 
 namespace headroom::profiler {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profiler/events/device_watcher.h"
+#include "profiler/events/device_events.h"
 
 namespace headroom::profiler::cupti {
 

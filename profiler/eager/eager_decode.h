@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/graph/graph.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 
@@ -16,8 +17,8 @@
 //                              |--- held ---|      |--- held ---|
 //     resnet                   norm  silu  conv …  add
 //                              |-----| |-----| …       each result until the next one takes its name
-//
 // Workspace is memory inside an operator, such as copies in another layout and intermediate results.
+
 namespace headroom::profiler {
 
 /// Memory of one operation at its peak. If a clip is decoded chunk by chunk, the chunk with the most live
@@ -47,5 +48,23 @@ struct EagerDecode {
 /// convolutions and copies inputs that are not channels-last. On a GPU, cuDNN's workspace is not counted.
 /// `model` must be built for the request's direction and frames.
 std::optional<EagerDecode> eager_decode(const Model& model, const Request& request);
+
+/// The operations in the order of diffusers' code. This is the graph's order, except that some blocks compute
+/// their shortcut first.
+std::vector<OpId> eager_order(const Graph& graph, bool shortcut_first);
+
+/// For each tensor, the index in `order` of the last operation during which it is held. This is its last
+/// reader, or the last operation of a module that was called with it, because the caller's variable holds it
+/// until the call returns. Modules are identified by the names of operations.
+std::vector<size_t> held_until(const Graph& graph, const std::vector<OpId>& order);
+
+/// A block's input. The block copies it when called and holds the copy until it returns.
+struct CopiedInput {
+  TensorId tensor{};
+  size_t first = 0, last = 0;  ///< indices in the order of the block's first and last operation
+};
+/// One entry for each block of a decoder with shortcuts around its blocks (DupUp3D in diffusers' code). The
+/// last block is included although it has no shortcut. Empty for other decoders.
+std::vector<CopiedInput> copied_inputs(const Graph& graph, const std::vector<OpId>& order);
 
 }  // namespace headroom::profiler

@@ -1,7 +1,5 @@
 #include "profiler/events/device_events.h"
 
-#include "profiler/events/device_watcher.h"
-
 namespace headroom::profiler {
 
 const char* name_of(WatchKind kind) {

@@ -86,4 +86,13 @@ constexpr size_t kMostDevices = 1024;  ///< upper bound for one file
 /// executing it. Throws InputError that names the file and the expected content.
 MemoryHistory read_memory_snapshot(const std::filesystem::path& file);
 
+/// The autoencoder class that decodes in a recording, identified by files and functions in its stacks.
+struct DecodingClass {
+  std::string name;         ///< name of its family
+  int64_t allocations = 0;  ///< number of allocations with its decode() on their stack
+};
+
+/// The class that allocated the most bytes, if stacks name several. Nothing if they name none.
+std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device);
+
 }  // namespace headroom::profiler

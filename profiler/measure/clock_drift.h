@@ -1,11 +1,19 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <vector>
 
-#include "profiler/measure/clock.h"
 #include "profiler/measure/operator_benchmark.h"
 
 namespace headroom::profiler {
+
+/// Monotonic clock, in seconds since an arbitrary origin.
+using Clock = std::function<double()>;
+
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// A device's clock drift: current time of a reference call over its median time. Other tenants of a
 /// processor slow all work by up to a half, for seconds or minutes. A GPU's clock follows its temperature.

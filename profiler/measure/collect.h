@@ -8,7 +8,7 @@
 #include "decoder/cpu/packed_weights.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
-#include "profiler/measure/clock.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/measure_latency.h"
 #include "profiler/profile/profile.h"
 

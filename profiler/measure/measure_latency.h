@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "profiler/measure/clock.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/operator_benchmark.h"
 #include "profiler/measure/precision.h"
 #include "profiler/profile/latency_table.h"

@@ -10,7 +10,7 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "profiler/measure/clock.h"
+#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"

@@ -1,8 +1,11 @@
 #include "profiler/program/record_plan.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/text_streams.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -18,7 +21,6 @@
 #include "profiler/cupti/open_cupti.h"
 #include "profiler/events/join_events.h"
 #include "profiler/measure/device_recorder.h"
-#include "profiler/measure/record_decode.h"
 
 namespace headroom::profiler {
 namespace {
@@ -86,6 +88,41 @@ Recorded record_plan(const Model& model, const RecordRequest& request, const Par
                      .with_events = [&](EventSink* recorder) { return &events.emplace(progress, recorder); },
                      .loading = [&](double share) { events->loading(share); }});
   return {recorded.stats, write_recording(recorded.recording, plan, model.graph, request)};
+}
+
+Watching parse_watching(const std::string& text, const std::string& option) {
+  if (text == "all") return {};
+  if (text.empty()) throw InputError(option + ": expected all, none or a list, found ''");
+  Watching watching{.allocator = false, .driver = {}};
+  if (text == "none") return watching;
+  TextReader words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "allocator") {
+      watching.allocator = true;
+      continue;
+    }
+    std::string known = "allocator";
+    bool found = false;
+    for (size_t i = 0; i < kWatchKinds; ++i) {
+      const auto kind = static_cast<WatchKind>(i);
+      known += std::string(", ") + name_of(kind);
+      if (word != name_of(kind)) continue;
+      found = true;
+      if (std::find(watching.driver.begin(), watching.driver.end(), kind) == watching.driver.end())
+        watching.driver.push_back(kind);
+    }
+    if (!found)
+      throw InputError(option + ": expected all, none or some of " + known + ", found '" + word + "'");
+  }
+  return watching;
+}
+
+std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources) {
+  std::vector<std::string> lines;
+  for (const TraceSource& source : sources) {
+    if (!source.captured) lines.push_back(source.name + ": not captured: " + source.detail);
+  }
+  return lines;
 }
 
 }  // namespace headroom::profiler

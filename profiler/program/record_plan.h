@@ -7,10 +7,24 @@
 #include "decoder/devices/device_name.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
+#include "decoder/trace/trace.h"
 #include "decoder/weights/parameter_source.h"
-#include "profiler/program/watching.h"
+#include "profiler/events/device_events.h"
 
 namespace headroom::profiler {
+
+/// Sources to capture besides the decode's own events.
+struct Watching {
+  bool allocator = true;  ///< captures LibTorch's allocator
+  std::vector<WatchKind> driver{WatchKind::kernels, WatchKind::copies, WatchKind::memory, WatchKind::pools,
+                                WatchKind::calls};
+};
+
+/// Parses "allocator,kernels", "all" or "none". Throws InputError that names `option` and the unknown word.
+Watching parse_watching(const std::string& text, const std::string& option);
+
+/// One line for each source that failed.
+std::vector<std::string> warnings_of(const std::vector<TraceSource>& sources);
 
 /// A plan to run, and the output file for its trace.
 struct RecordRequest {

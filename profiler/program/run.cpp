@@ -35,7 +35,6 @@
 #include "profiler/program/profile_precision.h"
 #include "profiler/program/record_plan.h"
 #include "profiler/program/time_engines.h"
-#include "profiler/program/watching.h"
 
 namespace headroom::profiler {
 namespace {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "decoder/trace/memory_kind.h"
+#include "reports/figures/ticks.h"
 #include "reports/figures/unit.h"
 
 namespace headroom::reports {
@@ -104,5 +106,57 @@ struct Chart {
   std::optional<Strip> strip{};
   bool compact = false;  ///< one of several charts in a column: lower; one legend serves all
 };
+
+/// Ranges of a chart's axes.
+struct ChartRanges {
+  Range x, y;
+};
+
+/// Ranges of everything in the chart, with some room for labels. They are never empty. A guide far beyond the
+/// series does not count, because it would squeeze them together.
+ChartRanges ranges_of(const Chart& chart);
+/// The smallest ranges that cover both, for charts with the same axes.
+ChartRanges united(const ChartRanges& a, const ChartRanges& b);
+
+/// The areas of a chart, stacked.
+struct Stack {
+  std::vector<double> x;                  ///< all moments of all areas, ascending
+  std::vector<std::vector<double>> tops;  ///< for each area of the chart, in its order, parallel to x
+};
+Stack stacked_areas(const Chart& chart);
+
+/// True if a value can be drawn: finite and not extreme, and above 0 on a logarithmic axis.
+bool can_be_drawn(const ChartAxis& axis, double value);
+
+/// The colour of a role on light and on dark paper, as "#rrggbb".
+struct RoleColours {
+  const char* name;  ///< in style sheets
+  const char* light;
+  const char* dark;
+};
+
+/// Colours by ColourRole, for reports and for the window. Each has a contrast of 3:1 or more against the
+/// background of its theme. They stay distinct with the common kinds of colour blindness (after Okabe and
+/// Ito). Lines also differ in their dashes, and points in their shapes. Only kinds that never share a device
+/// may look alike: `outside` is the CPU's; slack, libraries and context are a GPU's.
+constexpr std::array<RoleColours, kColourRoles> kRoleColours{{
+    {"weights", "#47515c", "#c3ccd6"},
+    {"latent", "#6b4a00", "#ffe27a"},
+    {"kept", "#1570c0", "#3b8fd4"},
+    {"tile", "#e06c00", "#e2741c"},
+    {"workspace", "#12946a", "#3fc49a"},
+    {"slack", "#8a939c", "#6b7580"},
+    {"libraries", "#5a1010", "#786048"},
+    {"context", "#8a2be2", "#9048f0"},
+    {"outside", "#cf6fbd", "#a8579a"},
+    {"driver", "#000000", "#ffffff"},
+    {"predicted", "#1570c0", "#3b8fd4"},
+    {"measured", "#e06c00", "#e2741c"},
+    {"untiled", "#66707c", "#9aa5b1"},
+    {"planned", "#1570c0", "#3b8fd4"},
+    {"limit", "#a3123f", "#ff8aa6"},
+    {"neutral", "#3b434c", "#c3cbd3"},
+    {"other", "#7440b8", "#b592f2"},
+}};
 
 }  // namespace headroom::reports

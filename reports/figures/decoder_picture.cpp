@@ -9,7 +9,7 @@
 #include "decoder/operations/operation.h"
 #include "planner/explain/explain.h"
 #include "reports/figures/passes.h"
-#include "reports/figures/plan_memory.h"
+#include "reports/figures/timeline.h"
 
 namespace headroom::reports {
 namespace {

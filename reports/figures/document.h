@@ -13,7 +13,7 @@
 #include "decoder/plan/stats.h"
 #include "decoder/trace/trace_file.h"
 #include "planner/search/frontier.h"
-#include "profiler/eager/recorded_decode.h"
+#include "profiler/eager/recording_file.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile.h"
 

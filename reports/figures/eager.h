@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/eager/recorded_decode.h"
+#include "profiler/eager/recording_file.h"
 #include "reports/figures/chart.h"
+#include "reports/figures/peak.h"
 #include "reports/figures/table.h"
 
 namespace headroom::reports {
@@ -25,5 +26,14 @@ Chart eager_chart(const profiler::RecordedEagerDecode& decode);
 
 /// Tensors live at the recorded peaks, the largest first, with a column for each decode.
 Table eager_live_table(const profiler::EagerRecording& recording);
+
+/// Compares the peak of diffusers' untiled decode with a plan's peak: bytes, the step that runs and the
+/// tensors held. Adds a row for each decode in `recordings` with the plan's request. Without rows if
+/// diffusers' code for the model is unknown. `plan` must hold a plan.
+Table engines_table(const DocumentPtr& plan, const PeakDecision& decision,
+                    const std::vector<DocumentPtr>& recordings = {});
+
+/// Name and size of the largest held tensors.
+std::string held_text(const std::vector<profiler::EagerTensor>& live);
 
 }  // namespace headroom::reports

@@ -8,7 +8,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/printable.h"
 #include "profiler/history/code_stacks.h"
-#include "profiler/history/decoding_class.h"
+#include "profiler/history/memory_history.h"
 
 namespace headroom::reports {
 namespace {

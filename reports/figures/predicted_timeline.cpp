@@ -6,7 +6,7 @@
 #include "decoder/schedule/step_shares.h"
 #include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"
-#include "reports/figures/plan_memory.h"
+#include "reports/figures/timeline.h"
 
 namespace headroom::reports {
 namespace {

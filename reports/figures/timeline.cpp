@@ -210,4 +210,13 @@ Table live_table(const Timeline& timeline, size_t i) {
   return live_table(timeline.live_set(i), "on the device at " + format(Unit::seconds, timeline.seconds(i)));
 }
 
+MemoryUse use_of(const LiveBytes& live, DeviceKind device) {
+  MemoryUse use{live.resident_weights + live.pass_weights, live.latent + live.state, live.kept,
+                live.step.tiles + live.step.carried, live.step.workspace};
+  const LiveEntry reserve = planner::reserve_entry(live.reserve, device);
+  use[static_cast<size_t>(reserve.kind)] += reserve.bytes;
+  use[static_cast<size_t>(MemoryKind::outside)] += live.picture;
+  return use;
+}
+
 }  // namespace headroom::reports

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/schedule/peak.h"
 #include "decoder/trace/memory_kind.h"
 #include "planner/explain/live_memory.h"
 #include "reports/figures/chart.h"
@@ -101,5 +102,8 @@ Chart timeline_chart(const Timeline& timeline, const std::string& title, double 
 Table live_table(const Timeline& timeline, size_t i);
 /// Same table for given entries, which are on the device together. Largest first.
 Table live_table(const std::vector<LiveEntry>& entries, const std::string& title = {});
+
+/// Converts `live` to a timeline's kinds of memory. On a GPU, the reserve counts as gaps of the reservation.
+MemoryUse use_of(const LiveBytes& live, DeviceKind device);
 
 }  // namespace headroom::reports

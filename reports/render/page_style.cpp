@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "reports/figures/colours.h"
+#include "reports/figures/chart.h"
 
 namespace headroom::reports {
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "gui/model/table_model.h"
-#include "gui/view/language.h"
+#include "gui/view/window_settings.h"
 
 namespace headroom::gui {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "gui/view/chart_axis.h"
 #include "gui/view/colours.h"
-#include "gui/view/painting.h"
+#include "gui/view/page.h"
 #include "reports/figures/timeline.h"
 #include "tests/gui/sample_files.h"
 

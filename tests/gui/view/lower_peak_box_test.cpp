@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/figure_text.h"
-#include "gui/view/remedy_words.h"
 #include "planner/program/run.h"
 #include "reports/program/run.h"
 #include "tests/gui/sample_files.h"

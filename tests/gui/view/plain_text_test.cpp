@@ -7,10 +7,10 @@
 #include <QTextDocument>
 #include <catch2/catch.hpp>
 
-#include "gui/model/plain_tooltip.h"
+#include "gui/model/figure_text.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/screenshots.h"
 #include "tests/gui/sample_files.h"
 

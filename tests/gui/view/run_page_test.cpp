@@ -17,7 +17,6 @@
 
 #include "decoder/plan/stats_file.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/picture_view.h"
 #include "gui/view/run_form.h"
 #include "planner/program/run.h"
 #include "tests/gui/sample_files.h"

@@ -11,7 +11,6 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/live_box.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
 #include "tests/gui/support/shown.h"

@@ -7,7 +7,6 @@
 
 #include "decoder/families/load_model.h"
 #include "profiler/eager/layer_memory.h"
-#include "profiler/eager/layer_order.h"
 
 namespace headroom::profiler {
 namespace {

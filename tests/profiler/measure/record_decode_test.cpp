@@ -1,4 +1,4 @@
-#include "profiler/measure/record_decode.h"
+#include "profiler/measure/device_recorder.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,7 +11,6 @@
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "profiler/events/join_events.h"
-#include "profiler/measure/device_recorder.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/exact_costs.h"

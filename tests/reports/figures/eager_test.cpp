@@ -6,7 +6,6 @@
 #include "decoder/base/os/whole_file.h"
 #include "profiler/eager/recording_file.h"
 #include "reports/figures/comparison.h"
-#include "reports/figures/engines.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/profiler/eager/recording_json.h"
 #include "tests/reports/figures/printed_figures.h"

@@ -1,4 +1,4 @@
-#include "reports/figures/engines.h"
+#include "reports/figures/eager.h"
 
 #include <catch2/catch.hpp>
 

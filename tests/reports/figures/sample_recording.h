@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profiler/eager/recorded_decode.h"
+#include "profiler/eager/recording_file.h"
 
 namespace headroom::reports::test {
 

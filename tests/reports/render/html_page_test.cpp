@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "reports/render/escape.h"
+#include "reports/render/markup.h"
 #include "reports/render/page_script.h"
 #include "reports/render/report.h"
 #include "tests/reports/render/page_reader.h"

@@ -7,7 +7,6 @@
 
 #include "reports/render/page_style.h"
 #include "reports/render/svg_frame.h"
-#include "reports/render/svg_labels.h"
 #include "tests/reports/render/page_reader.h"
 
 namespace headroom::reports {

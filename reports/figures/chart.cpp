@@ -1,4 +1,4 @@
-#include "reports/figures/chart_ranges.h"
+#include "reports/figures/chart.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,6 @@
-#include "gui/view/plain_label.h"
+#include "gui/view/plain_text.h"
+
+#include <QMessageBox>
 
 namespace headroom::gui {
 
@@ -21,6 +23,13 @@ QLabel* warning(QWidget* parent) {
   show_as_warning(*label, true);
   label->hide();
   return label;
+}
+
+void say_failure(QWidget* parent, const QString& title, const QString& what) {
+  QMessageBox box(QMessageBox::Warning, title, {}, QMessageBox::Ok, parent);
+  box.setTextFormat(Qt::PlainText);  // set before the text, which contains names of files
+  box.setText(what);
+  box.exec();
 }
 
 }  // namespace headroom::gui

@@ -1,6 +1,9 @@
-#include "gui/view/input_note.h"
+#include "gui/view/input_fields.h"
 
 #include <QEvent>
+#include <QHBoxLayout>
+#include <QStyle>
+#include <QToolButton>
 
 #include "gui/view/colours.h"
 
@@ -30,6 +33,23 @@ void InputNote::colour() {
   QPalette own;
   own.setColor(QPalette::WindowText, wanted);
   setPalette(own);
+}
+
+QWidget* with_chooser(QWidget* field, const QString& tooltip, const QString& caption,
+                      const std::function<void()>& choose) {
+  auto* editor = new QWidget(field->parentWidget());
+  auto* row = new QHBoxLayout(editor);
+  row->setContentsMargins({});
+  row->addWidget(field, 1);
+  auto* button = new QToolButton(editor);
+  button->setIcon(editor->style()->standardIcon(QStyle::SP_DirOpenIcon));
+  button->setToolTip(tooltip);
+  button->setAccessibleName(caption);
+  button->setFocusPolicy(Qt::TabFocus);
+  QObject::connect(button, &QToolButton::clicked, editor, choose);
+  row->addWidget(button);
+  editor->setFocusProxy(field);
+  return editor;
 }
 
 }  // namespace headroom::gui

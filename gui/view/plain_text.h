@@ -1,6 +1,12 @@
 #pragma once
 
 #include <QLabel>
+#include <QString>
+#include <QToolTip>
+
+#include "gui/model/figure_text.h"
+
+class QWidget;
 
 namespace headroom::gui {
 
@@ -20,5 +26,13 @@ void show_as_warning(QLabel& label, bool warns);
 
 /// A highlighted paragraph that warns of an unexpected state. Hidden at first.
 QLabel* warning(QWidget* parent);
+
+/// Shows an error in a modal box over `parent` and waits until it is closed.
+void say_failure(QWidget* parent, const QString& title, const QString& what);
+
+/// Shows plain text as a tooltip (plain_tooltip()). An empty text hides the current one.
+inline void show_tooltip(const QPoint& at, const QString& text, QWidget* over) {
+  QToolTip::showText(at, plain_tooltip(text), over);
+}
 
 }  // namespace headroom::gui

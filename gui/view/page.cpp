@@ -1,4 +1,4 @@
-#include "gui/view/painting.h"
+#include "gui/view/page.h"
 
 #include <QBuffer>
 #include <QPixmap>
