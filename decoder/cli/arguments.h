@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom {
 
@@ -30,5 +31,29 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& args, std::o
 
 /// Adds --progress and --quiet. `options` must outlive the parsing.
 void add_progress_options(CLI::App& app, ProgressOptions& options);
+
+/// Help text of the flag --tf32. Its text is "true" without a value.
+constexpr const char* kTf32Help =
+    "in fp32 on a GPU, round inputs of convolutions and matrix products to TF32, which is faster and less "
+    "precise; --tf32=convolutions leaves matrix products in full fp32, as PyTorch does by default";
+
+/// Sets the request's TF32 from the value of --tf32, which is empty if it was not given. Otherwise the
+/// request keeps its own. Throws InputError if the dtype or the device cannot use it.
+void set_tf32(Request& request, const std::string& option);
+
+/// A subcommand of a program.
+struct Command {
+  std::string name;
+  std::string meaning;  ///< one line of the program's help
+};
+
+/// Help text that lists a program's commands.
+std::string commands_help(const std::vector<Command>& commands);
+
+/// Returns the command in the first argument. Empty if there are no arguments or the first one is an option.
+/// Throws InputError if the command is unknown. The message suggests the nearest command. If there is none,
+/// it lists all commands and ends with `without_command`: how to call the program without a command.
+std::string command_of(const std::vector<std::string>& args, const std::vector<Command>& commands,
+                       const std::string& without_command = "");
 
 }  // namespace headroom

@@ -4,14 +4,55 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <ostream>
+#include <streambuf>
+#include <string>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/left_behind.h"
 #include "decoder/base/os/standard_streams.h"
-#include "decoder/cli/escaped_stream.h"
+#include "decoder/base/printable.h"
 
 namespace headroom {
 namespace {
+
+// Forwards lines to another stream and escapes terminal control characters (decoder/base/printable.h),
+// because lines may contain names from files. A line is forwarded when it ends, or by flush().
+class EscapedStream : private std::streambuf, public std::ostream {
+ public:
+  explicit EscapedStream(std::ostream& next)
+      : std::ostream(static_cast<std::streambuf*>(this)), next_(next) {}
+  ~EscapedStream() override;
+
+ private:
+  std::streambuf::int_type overflow(std::streambuf::int_type symbol) override;
+  int sync() override;
+
+  std::ostream& next_;
+  std::string line_;
+};
+
+EscapedStream::~EscapedStream() {
+  EscapedStream::sync();
+}
+
+std::streambuf::int_type EscapedStream::overflow(std::streambuf::int_type symbol) {
+  using Traits = std::streambuf::traits_type;
+  if (symbol == Traits::eof()) return Traits::not_eof(symbol);
+  if (Traits::to_char_type(symbol) != '\n') {
+    line_ += Traits::to_char_type(symbol);
+    return symbol;
+  }
+  next_ << escaped(line_) << '\n';
+  line_.clear();
+  return next_ ? symbol : Traits::eof();
+}
+
+int EscapedStream::sync() {
+  next_ << escaped(line_) << std::flush;
+  line_.clear();
+  return next_ ? 0 : -1;
+}
 
 bool program_returned = false;
 

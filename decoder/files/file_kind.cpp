@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "decoder/base/nearest.h"
+#include "decoder/base/os/system_failure.h"
 #include "decoder/base/printable.h"
 
 namespace headroom {
@@ -82,6 +84,18 @@ std::string instead_of_safetensors(const ReadOnlyFile& file) {
   if (start.starts_with("{") || start.starts_with("["))
     return "is JSON, no safetensors file; name the weights, or the folder that they lie in";
   return "";
+}
+
+std::optional<std::string> start_of_file(const std::filesystem::path& file, int64_t most_bytes) {
+  if (!is_file_at(file)) return std::nullopt;
+  if (is_empty_at(file)) return "";
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::string start(static_cast<size_t>(most_bytes), '\0');
+  in.read(start.data(), most_bytes);
+  if (in.gcount() == 0) return std::nullopt;  // reading failed: the file is not empty
+  start.resize(static_cast<size_t>(in.gcount()));
+  return start;
 }
 
 }  // namespace headroom

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "decoder/files/array.h"
 #include "decoder/graph/model.h"
@@ -37,5 +39,16 @@ Array with_batch_axis(const Model& model, Array latent);
 
 /// Channel count of a latent as pipelines of this model output it. Patches of FLUX.2 multiply it.
 int64_t pipeline_channels(const Model& model);
+
+/// File suffixes of latents that can be written, each with its dot.
+std::vector<std::string> latent_output_suffixes();
+
+/// Throws InputError unless write_latent() can write a file with this suffix.
+void check_latent_output(const std::filesystem::path& file);
+
+/// Writes a latent whole or not at all, as fp32: .npy, .safetensors with the tensor "latent", or ComfyUI's
+/// .latent (ComfyUI's node SaveLatent, nodes.py). Throws InputError for another suffix, and DeviceError if
+/// writing fails.
+void write_latent(const std::filesystem::path& file, const Array& latent);
 
 }  // namespace headroom

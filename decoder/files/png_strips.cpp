@@ -1,5 +1,7 @@
 #include "decoder/files/png_strips.h"
 
+#include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace headroom {
@@ -92,6 +94,139 @@ int64_t PngStrips::held_bytes(int64_t row_bytes, int64_t rows_of_strip, int thre
   const int64_t of_strip = (png_rows_above(row_bytes) + rows_of_strip) * row_bytes + filtered + filtered / 64;
   return strips_at_a_time(threads) * of_strip +
          threads * PngStripEncoder::held_bytes(row_bytes, rows_of_strip);
+}
+
+namespace {
+
+enum Filter : uint8_t { kSub = 1, kUp = 2 };
+
+constexpr int kCompressionLevel = 3;  // faster than zlib's default of 6, because the decode waits for it
+constexpr int kWindowBits = 15;
+constexpr int64_t kWindowBytes = int64_t{1} << kWindowBits;
+constexpr int kMemoryLevel = 8;
+constexpr int64_t kDeflateBytes = 272 * 1024;  // zlib's memory for these settings, see zconf.h
+
+/// Upper bound on deflate()'s output for `bytes` of input, including the flush.
+int64_t most_deflated_bytes(int64_t bytes) {
+  return bytes + bytes / 256 + 64;
+}
+
+void subtract(const uint8_t* __restrict from, const uint8_t* __restrict what, int64_t count,
+              uint8_t* __restrict out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(from[i] - what[i]);
+}
+
+/// Sum of absolute values of the bytes as signed numbers: libpng's heuristic for choosing a filter. Each
+/// block sums in 16 bits, so that the loop vectorises.
+int64_t magnitude(const uint8_t* bytes, int64_t count) {
+  constexpr int64_t kBlock = 256;
+  int64_t sum = 0;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    uint16_t of_block = 0;
+    for (int64_t i = begin; i < std::min(count, begin + kBlock); ++i) {
+      const auto negative = static_cast<uint8_t>(-bytes[i]);
+      of_block = static_cast<uint16_t>(of_block + std::min(bytes[i], negative));
+    }
+    sum += of_block;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Deflater::Deflater(int strategy) {
+  if (deflateInit2(&stream_, kCompressionLevel, Z_DEFLATED, -kWindowBits, kMemoryLevel, strategy) != Z_OK)
+    throw std::bad_alloc();
+}
+
+size_t Deflater::compress(std::span<uint8_t> before, std::span<uint8_t> in, bool last,
+                          std::span<uint8_t> out) {
+  deflateReset(&stream_);
+  const std::span<uint8_t> window = before.last(std::min(before.size(), size_t{kWindowBytes}));
+  if (!window.empty()) deflateSetDictionary(&stream_, window.data(), static_cast<uInt>(window.size()));
+  constexpr size_t kPart = size_t{1} << 30;  // zlib's counters have 32 bits
+  size_t read = 0, written = 0;
+  while (written < out.size()) {
+    const size_t offered = std::min(kPart, in.size() - read), room = std::min(kPart, out.size() - written);
+    stream_.next_in = in.data() + read;
+    stream_.avail_in = static_cast<uInt>(offered);
+    stream_.next_out = out.data() + written;
+    stream_.avail_out = static_cast<uInt>(room);
+    const bool at_end = read + offered == in.size();
+    deflate(&stream_, !at_end ? Z_NO_FLUSH : last ? Z_FINISH : Z_SYNC_FLUSH);
+    read += offered - stream_.avail_in;
+    written += room - stream_.avail_out;
+    if (at_end && stream_.avail_out > 0) return written;
+  }
+  return 0;
+}
+
+PngStripEncoder::PngStripEncoder(int64_t columns, int64_t channels)
+    : row_bytes_(columns * channels),
+      pixel_bytes_(channels),
+      runs_(Z_RLE),
+      row_(static_cast<size_t>(row_bytes_)) {}
+
+void PngStripEncoder::encode(PngStrip& strip) {
+  filter(strip, strip.rows_above, strip.rows, filtered_);
+  strip.filtered_bytes = std::ssize(filtered_);
+  strip.checksum = static_cast<uint32_t>(adler32_z(1, filtered_.data(), filtered_.size()));
+
+  deflated_.resize(static_cast<size_t>(most_deflated_bytes(strip.filtered_bytes)));
+  std::span<const uint8_t> best(deflated_.data(), runs_.compress({}, filtered_, strip.last, deflated_));
+  // Decoded pictures are noisy. Searching for repeats beyond the previous byte takes three times as long and
+  // finds almost nothing. Strips that shrink to less than a third are flat or drawn. Only they get that
+  // search.
+  if (best.size() < filtered_.size() / 3) {
+    if (!repeats_) repeats_.emplace(Z_FILTERED);
+    filter(strip, 1, strip.rows_above - 1, above_);
+    other_.resize(best.size());
+    const size_t bytes = repeats_->compress(above_, filtered_, strip.last, other_);
+    if (bytes > 0) best = {other_.data(), bytes};
+  }
+  strip.chunks.clear();
+  constexpr size_t kChunkBytes = size_t{1} << 30;  // PNG allows less than 2^31
+  for (; !best.empty(); best = best.subspan(std::min(kChunkBytes, best.size())))
+    append_png_chunk(strip.chunks, "IDAT", best.first(std::min(kChunkBytes, best.size())));
+}
+
+/// Each row is replaced by its differences to the left pixels or to the row above, whichever are smaller.
+void PngStripEncoder::filter(const PngStrip& strip, int64_t first_row, int64_t rows,
+                             std::vector<uint8_t>& filtered) {
+  filtered.resize(static_cast<size_t>(rows * (1 + row_bytes_)));
+  for (int64_t row = 0; row < rows; ++row) {
+    const uint8_t* const pixels = strip.pixels.data() + (first_row + row) * row_bytes_;
+    const uint8_t* const above = pixels - row_bytes_;
+    uint8_t* const out = filtered.data() + row * (1 + row_bytes_);
+    std::copy_n(pixels, pixel_bytes_, out + 1);
+    subtract(pixels + pixel_bytes_, pixels, row_bytes_ - pixel_bytes_, out + 1 + pixel_bytes_);
+    subtract(pixels, above, row_bytes_, row_.data());
+    const bool up = magnitude(row_.data(), row_bytes_) < magnitude(out + 1, row_bytes_);
+    out[0] = up ? kUp : kSub;
+    if (up) std::copy_n(row_.data(), row_bytes_, out + 1);
+  }
+}
+
+int64_t png_rows_above(int64_t row_bytes) {
+  return 2 + kWindowBytes / (1 + row_bytes);
+}
+
+int64_t PngStripEncoder::held_bytes(int64_t row_bytes, int64_t rows) {
+  const int64_t filtered = rows * (1 + row_bytes);
+  return 2 * kDeflateBytes + kWindowBytes + 3 * row_bytes + filtered + most_deflated_bytes(filtered) +
+         filtered / 3;
+}
+
+void append_png_number(std::vector<uint8_t>& out, uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<uint8_t>(value >> shift));
+}
+
+void append_png_chunk(std::vector<uint8_t>& out, const char* type, std::span<const uint8_t> data) {
+  append_png_number(out, static_cast<uint32_t>(data.size()));
+  const size_t checked = out.size();
+  out.insert(out.end(), type, type + 4);
+  out.insert(out.end(), data.begin(), data.end());
+  append_png_number(out, static_cast<uint32_t>(crc32_z(0, out.data() + checked, out.size() - checked)));
 }
 
 }  // namespace headroom

@@ -1,16 +1,75 @@
 #pragma once
 
+#include <zlib.h>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
-#include "decoder/files/png_strip.h"
-
 namespace headroom {
+
+/// Some rows of a PNG. Strips are compressed independently, in any order.
+struct PngStrip {
+  /// Context rows above the strip, then the strip's rows. The top strip has one context row of zeros.
+  std::vector<uint8_t> pixels;
+  int64_t rows_above = 1, rows = 0;
+  bool last = false;            ///< last strip of the picture
+  std::vector<uint8_t> chunks;  ///< encoded strip, as complete IDAT chunks
+  uint32_t checksum = 0;        ///< Adler-32 of the filtered rows
+  int64_t filtered_bytes = 0;
+};
+
+/// Number of context rows that improve compression: deflate's window is 32 KiB.
+int64_t png_rows_above(int64_t row_bytes);
+
+/// Compresses parts of one deflate stream.
+class Deflater {
+ public:
+  /// `strategy` is one of zlib's. Throws std::bad_alloc.
+  explicit Deflater(int strategy);
+  ~Deflater() { deflateEnd(&stream_); }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+
+  /// Compresses `in`. `before` is the uncompressed data right before the part, as far as deflate's window
+  /// reaches. Returns the size of the result in `out`, or 0 if it does not fit.
+  size_t compress(std::span<uint8_t> before, std::span<uint8_t> in, bool last, std::span<uint8_t> out);
+
+ private:
+  z_stream stream_{};
+};
+
+/// Filters and compresses strips, one at a time.
+class PngStripEncoder {
+ public:
+  /// `channels` bytes make a pixel. Throws std::bad_alloc.
+  PngStripEncoder(int64_t columns, int64_t channels);
+
+  /// Sets the strip's chunks, checksum and filtered_bytes from its pixels. Throws std::bad_alloc.
+  void encode(PngStrip& strip);
+
+  /// Upper bound on an encoder's memory for strips of `rows` rows.
+  static int64_t held_bytes(int64_t row_bytes, int64_t rows);
+
+ private:
+  /// Applies PNG's row filters to rows of the strip's pixels.
+  void filter(const PngStrip& strip, int64_t first_row, int64_t rows, std::vector<uint8_t>& filtered);
+
+  const int64_t row_bytes_, pixel_bytes_;
+  Deflater runs_;
+  std::optional<Deflater> repeats_;  ///< created for the first strip that needs it
+  std::vector<uint8_t> filtered_, above_, row_, deflated_, other_;
+};
+
+/// Appends four bytes, big-endian, as everywhere in PNG.
+void append_png_number(std::vector<uint8_t>& out, uint32_t value);
+/// Appends a chunk: length, type, data and CRC.
+void append_png_chunk(std::vector<uint8_t>& out, const char* type, std::span<const uint8_t> data);
 
 /// Encodes the strips of a picture on several threads and returns them in order, through a ring buffer. Call
 /// it from one thread: open() returns the next strip to fill, close() passes it to the encoders, take()

@@ -9,7 +9,7 @@
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/transfers/card_parameters.h"
+#include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/gpu/transfers/pinned_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/block_transfers.h"

@@ -8,9 +8,9 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/families/built_in_models.h"
+#include "decoder/files/latent_file.h"
 #include "decoder/files/output_format.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/write_latent.h"
 #include "decoder/graph/model.h"
 #include "decoder/weights/open_model.h"
 

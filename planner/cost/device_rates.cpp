@@ -1,7 +1,5 @@
 #include "planner/cost/device_rates.h"
 
-#include "planner/cost/gpu_card.h"
-
 namespace headroom::planner {
 namespace {
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+
+#include "decoder/gpu/calls/reservation_sizes.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 
@@ -26,5 +29,53 @@ DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32 = {});
 bool counts_flops(const Op& op);
 /// Rate of an operation for which counts_flops() is true.
 double flops_per_second(const DeviceRates& rates, const Op& op);
+
+/// A GPU as assumed costs describe it: an H100 with 80 GB (SXM). docs/planning.md gives the source of each
+/// figure. Rates of convolutions and of host memory were measured on such a card with PyTorch. Rates of
+/// attention in 16 bits and of narrow fp32 convolutions were measured in decodes by Headroom. The other
+/// figures are estimates.
+struct GpuCard {
+  int64_t multiprocessors = 132;
+  double dram_bytes_per_second = 3.0e12;
+  double l2_bytes_per_second = 5.5e12;
+  /// Part of the L2 cache that keeps data between steps. The cache has 50 MB in two halves. Each half keeps
+  /// copies of the data that its own multiprocessors read.
+  double l2_share_bytes = 35e6;
+  /// Tensor-core rate of convolutions with very many multiply-adds per value and 256 output channels or more.
+  double convolution_flops_per_second = 780e12;
+  /// Cost of filling and draining a multiprocessor's pipeline, in multiply-adds per value.
+  double pipeline_products = 300;
+  double attention_flops_per_second = 180e12;  ///< matrix products in chunks, with softmax between them
+  /// fp32 without tensor cores: convolutions by cuDNN's fastest engine, by its next one, and attention.
+  double fp32_convolution_flops_per_second = 26e12;
+  double fp32_narrow_convolution_flops_per_second = 12e12;
+  double fp32_attention_flops_per_second = 45e12;
+  /// fp32 on tensor cores, which round inputs to TF32. The rate of convolutions depends on their products as
+  /// that of 16 bits does.
+  double tf32_convolution_flops_per_second = 330e12;
+  double tf32_attention_flops_per_second = 105e12;
+  /// Grouped convolutions and linear attention, which do few multiply-adds for each value.
+  double narrow_flops_per_second = 5e12;
+  double kernel_seconds = 2e-6;  ///< from the end of one kernel to the full speed of the next
+  double launch_seconds = 5e-6;  ///< time of the launching thread for each kernel
+  /// Added for each pass. Its first kernel waits for the previous pass's statistics, so the GPU's pipeline
+  /// drains.
+  double pass_seconds = 10e-6;
+  double weights_bytes_per_second = 5e9;
+  /// Copies between the card and pinned host memory, each way while both are busy, over PCIe Gen5 x16.
+  double host_bytes_per_second = 44.9e9;
+  double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way
+  ReservationSizes reservation = kLibtorchReservation;
+
+  double attention_rate(Dtype dtype, bool tf32) const {
+    if (dtype != Dtype::fp32) return attention_flops_per_second;
+    return tf32 ? tf32_attention_flops_per_second : fp32_attention_flops_per_second;
+  }
+  /// Rates of convolutions with very many multiply-adds per value and 16 inputs or more.
+  double convolution_rate(Dtype dtype, bool tf32) const {
+    if (dtype != Dtype::fp32) return convolution_flops_per_second;
+    return tf32 ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;
+  }
+};
 
 }  // namespace headroom::planner

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/cost/gpu_card.h"
+#include "planner/cost/device_rates.h"
 #include "planner/cost/tile_chain.h"
 
 namespace headroom::planner {

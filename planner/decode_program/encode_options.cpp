@@ -2,8 +2,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/tf32_option.h"
-#include "decoder/files/write_latent.h"
+#include "decoder/files/latent_file.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,6 @@
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/standard_streams.h"
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/tf32_option.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/files/output_format.h"
 #include "decoder/plan/plan.h"

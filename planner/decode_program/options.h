@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/base/progress/progress.h"
-#include "decoder/cli/commands.h"
+#include "decoder/cli/arguments.h"
 #include "decoder/devices/device_name.h"
 #include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"

@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "planner/explain/explain.h"
-#include "planner/explain/remedy_candidates.h"
+#include "planner/explain/remedy.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::planner {

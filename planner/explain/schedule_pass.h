@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/explain/rounded_amounts.h"
 #include "planner/explain/schedule.h"
 #include "planner/explain/schedule_bands.h"
+#include "planner/explain/schedule_text.h"
 
 namespace headroom::planner {
 

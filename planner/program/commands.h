@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/cli/commands.h"
+#include "decoder/cli/arguments.h"
 
 // The commands of headroom-plan. `args` follow the command's name. Results go to `out`, messages for people
 // to `err`. A command returns its exit code or throws; decoder/cli/run_guard.h maps exceptions to exit codes.

@@ -10,7 +10,6 @@
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
-#include "decoder/cli/tf32_option.h"
 #include "decoder/devices/device_name.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"

@@ -5,7 +5,6 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/cli/arguments.h"
-#include "decoder/cli/tf32_option.h"
 #include "decoder/devices/device_name.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"

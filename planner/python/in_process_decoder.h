@@ -8,7 +8,7 @@
 
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/gpu/transfers/card_parameters.h"
+#include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/stats.h"
 #include "decoder/weights/memory_weights.h"

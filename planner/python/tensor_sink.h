@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "decoder/files/planar_sink.h"
+#include "decoder/files/array_sink.h"
 #include "decoder/graph/graph.h"
 
 namespace headroom::python {

@@ -8,7 +8,7 @@
 #include "decoder/base/os/inside_folder.h"
 #include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/free_on_card.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
 #include "decoder/plan/requests.h"
 #include "decoder/session/environment.h"
 #include "decoder/session/libraries.h"

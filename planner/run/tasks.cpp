@@ -4,7 +4,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/os/free_memory.h"
 #include "decoder/base/os/process_memory.h"
-#include "decoder/gpu/memory/free_on_card.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
 #include "decoder/validator/validator.h"
 #include "planner/answer/planner.h"
 

@@ -8,7 +8,6 @@
 #include "decoder/validator/validator.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/search/add_gaps.h"
-#include "planner/search/gap_room.h"
 
 namespace headroom::planner {
 namespace {

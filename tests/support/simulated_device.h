@@ -4,7 +4,7 @@
 
 #include "decoder/plan/plan.h"
 #include "decoder/schedule/memory.h"
-#include "planner/cost/gpu_card.h"
+#include "planner/cost/device_rates.h"
 
 namespace headroom::test {
 

@@ -11,7 +11,6 @@
 
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/cuda/cuda_stamps.h"
 #include "decoder/gpu/cuda/driver_memory.h"
 #include "decoder/gpu/cuda/events.h"
 

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
 #include <cudnn.h>
-
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,6 +43,41 @@ class CudnnConvolution {
   CudnnPlans plans_;
   CudnnEngineTimes* times_ = nullptr;  ///< set while time_engines() runs
   CudnnEngineRuns runs_;
+};
+
+/// A chunk's addresses as cuDNN takes them.
+class CudnnRun {
+ public:
+  explicit CudnnRun(const ConvolutionChunk& chunk);
+  /// Starts the chunk by a plan for its problem that fits its workspace, on the handle's stream.
+  void start(cudnnHandle_t handle, const CudnnPlan& plan) const;
+
+ private:
+  CudnnDescriptor pack_;
+};
+
+/// Times cuDNN's engines for convolutions, by events on the handle's stream.
+class CudnnEngineTimes {
+ public:
+  /// Both must outlive this.
+  CudnnEngineTimes(cudnnHandle_t handle, const CudnnPlans& plans);
+  ~CudnnEngineTimes();
+  CudnnEngineTimes(const CudnnEngineTimes&) = delete;
+  CudnnEngineTimes& operator=(const CudnnEngineTimes&) = delete;
+
+  /// Runs a chunk many times by each engine that fits its workspace, if its problem is new.
+  void time(const ConvolutionChunk& chunk);
+  /// The fastest engine of each problem.
+  std::vector<EngineChoice> choices() const;
+
+ private:
+  void clear(const ConvolutionChunk& chunk) const;
+
+  cudnnHandle_t handle_;
+  const CudnnPlans& plans_;
+  cudaStream_t stream_ = nullptr;
+  std::array<cudaEvent_t, 2> events_{};  ///< begin and end of a measurement
+  std::map<ConvolutionProblem, EngineChoice> choices_;
 };
 
 }  // namespace headroom::gpu

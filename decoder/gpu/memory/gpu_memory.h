@@ -2,19 +2,36 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
-#include "decoder/gpu/memory/stacked_offsets.h"
 #include "decoder/gpu/placement/memory_requests.h"
 #include "decoder/gpu/placement/placement.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/memory_observer.h"
 
 namespace headroom {
+
+/// Stack-like allocator of offsets in one memory range: each new block lies behind all live ones.
+class StackedOffsets {
+ public:
+  explicit StackedOffsets(int64_t bytes) : bytes_(bytes) {}
+
+  /// Allocates `bytes` and returns their offset. Throws LimitExceeded if the range is too small.
+  int64_t take(int64_t bytes);
+  void give_back(int64_t offset) noexcept;
+  /// Highest end offset so far.
+  int64_t most_bytes() const { return most_bytes_; }
+
+ private:
+  int64_t bytes_;
+  int64_t most_bytes_ = 0;
+  std::map<int64_t, int64_t> live_;  ///< end offset by offset
+};
 
 /// The memory of a decode on a GPU, in one reservation. It has three modes:
 /// - A dry run records the requests.

@@ -1,17 +1,58 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/transfers/output_staging.h"
-#include "decoder/gpu/transfers/picture_writer.h"
+#include "decoder/gpu/transfers/pinned_staging.h"
 
 namespace headroom {
+
+/// Passes pieces of a picture to their sink in order, on its own thread, while the decode continues. Its
+/// functions are not thread-safe. If a sink throws, the writer drops the remaining pieces. Later calls of
+/// give() and wait_until_left() rethrow the exception.
+class PictureWriter {
+ public:
+  struct Piece {
+    PictureSink* sink = nullptr;
+    int64_t item = 0;
+    Region region{};
+    PixelFormat format = PixelFormat::fp32;
+    const std::byte* pixels = nullptr;  ///< must not change until the piece is written
+  };
+
+  PictureWriter() = default;
+  /// Drops the waiting pieces and waits for the one that is being written.
+  ~PictureWriter();
+  PictureWriter(const PictureWriter&) = delete;
+  PictureWriter& operator=(const PictureWriter&) = delete;
+
+  void give(const Piece& piece);
+  /// Pieces that are not written yet.
+  int64_t left() const;
+  /// Blocks until at most `most` pieces are left.
+  void wait_until_left(int64_t most);
+
+ private:
+  void run();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Piece> pieces_;  ///< the first one is being written
+  std::exception_ptr failed_;
+  bool ends_ = false;
+  std::thread thread_;  ///< started by the first piece
+};
 
 /// Receives results from a GPU during a decode: pieces of the picture, which a thread passes to their sink,
 /// and flags for values that are not finite. Each new request first checks the results that have arrived, in

@@ -1,4 +1,4 @@
-#include "decoder/files/bt709.h"
+#include "decoder/files/y4m_sink.h"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <iterator>
 
-#include "decoder/files/short_tokens.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

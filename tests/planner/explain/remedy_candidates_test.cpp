@@ -1,4 +1,4 @@
-#include "planner/explain/remedy_candidates.h"
+#include "planner/explain/remedy.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

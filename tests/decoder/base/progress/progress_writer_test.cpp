@@ -1,4 +1,4 @@
-#include "decoder/base/progress/progress_writer.h"
+#include "decoder/base/progress/progress.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "decoder/base/os/standard_streams.h"
-#include "decoder/base/progress/progress_bar.h"
 #include "tests/support/reported.h"
 
 namespace headroom {

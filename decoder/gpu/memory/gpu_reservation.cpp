@@ -1,4 +1,4 @@
-#include "decoder/gpu/memory/free_on_card.h"
+#include "decoder/gpu/memory/gpu_reservation.h"
 
 #include <algorithm>
 #include <string>

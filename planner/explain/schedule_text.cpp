@@ -1,4 +1,4 @@
-#include "planner/explain/rounded_amounts.h"
+#include "planner/explain/schedule_text.h"
 
 #include <cmath>
 #include <cstdio>
