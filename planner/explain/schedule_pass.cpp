@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostLines = 12, kFirstLines = 6, kLastLines = 3;  ///< lines for the bands of one pass
 constexpr size_t kAmountWidth = 11;
 
-std::string line(const char* label, const std::string& text) {
+std::string indented_line(const char* label, const std::string& text) {
   return "  " + left_aligned(label, 7) + text + "\n";
 }
 
@@ -56,7 +56,8 @@ std::string PassSchedule::text(const RoundedAmounts& amounts, const std::vector<
   std::string text = "\npass " + std::to_string(number_) + "  " + short_name(pass_.name) + "  (" +
                      format_seconds(pass_.predicted_seconds) + ", " + gflops_text(pass_.predicted_flops) +
                      kernels() + ")\n" + begin(amounts);
-  if (pass_.tiles.y.empty()) return text + line("bands", "none: this rank has no rows") + end(options);
+  if (pass_.tiles.y.empty())
+    return text + indented_line("bands", "none: this rank has no rows") + end(options);
   const std::vector<BandRun> runs = band_runs(pass_, sweep_, extra_, awaited, !options.pass);
   return text + tiles() + steps(amounts) + bands(runs, amounts, options) + end(options);
 }
@@ -112,8 +113,8 @@ std::string PassSchedule::begin(const RoundedAmounts& amounts) const {
   const std::vector<std::string> sums = amounts.sum(bytes);
   std::string text;
   for (size_t i = 0; i < names.size(); ++i)
-    text += line(i == 0 ? "begin" : "", right_aligned(sums[i], widest(sums)) + "  " + names[i]);
-  return notes.empty() ? text : text + line("", joined(notes, "; "));
+    text += indented_line(i == 0 ? "begin" : "", right_aligned(sums[i], widest(sums)) + "  " + names[i]);
+  return notes.empty() ? text : text + indented_line("", joined(notes, "; "));
 }
 
 std::string PassSchedule::tiles() const {
@@ -122,7 +123,7 @@ std::string PassSchedule::tiles() const {
                      cut_text(pass_.tiles.x, longest.x, "tile", "column");
   if (pass_.tiles.t.size() > 1)
     text += "; a tile has " + cut_text(pass_.tiles.t, longest.t, "chunk", "frame") + ", which hand frames on";
-  return line("tiles", text + (pass_.carries(Axis::y) ? "; bands hand rows on" : ""));
+  return indented_line("tiles", text + (pass_.carries(Axis::y) ? "; bands hand rows on" : ""));
 }
 
 /// The band whose tiles are listed: the first band of full height.
@@ -181,8 +182,9 @@ std::string PassSchedule::steps(const RoundedAmounts& amounts) const {
   }
   if (extra_.bytes == 0) return text;
   return text +
-         line("", "workspace of step " + std::to_string(extra_.step) + ": " + amounts.text(extra_.bytes) +
-                      " of it was measured by the profile in addition to the assumed workspace");
+         indented_line("", "workspace of step " + std::to_string(extra_.step) + ": " +
+                               amounts.text(extra_.bytes) +
+                               " of it was measured by the profile in addition to the assumed workspace");
 }
 
 std::string PassSchedule::events(const BandRun& run) const {
@@ -281,7 +283,7 @@ std::string PassSchedule::end(const ScheduleOptions& options) const {
       sent[transfer.to].push_back(rows(transfer));
   }
   for (const auto& [rank, list] : sent) add("sends to rank " + std::to_string(rank) + ": ", list);
-  return line("end", joined(parts, "; "));
+  return indented_line("end", joined(parts, "; "));
 }
 
 }  // namespace headroom::planner
