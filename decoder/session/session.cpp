@@ -24,7 +24,8 @@ void check_latent(const Model& model, const Plan& plan, const ArrayView& latent)
     for (int64_t length : shape) joined += (joined.empty() ? "" : "x") + std::to_string(length);
     return joined;
   };
-  throw InputError("latent: expected shape " + text(expected) + " as planned, found " + text(latent.shape));
+  throw InputError((model.graph.encodes() ? "picture" : "latent") + std::string(": expected shape ") +
+                   text(expected) + " as planned, found " + text(latent.shape));
 }
 
 RunStats Session::decode(size_t number, const ArrayView& latent, PictureSink& sink, EventSink* events,

@@ -78,7 +78,7 @@ class Session {
   const std::vector<Plan>& plans_;
 };
 
-/// Throws InputError if the latent does not have the plan's shape.
+/// Throws InputError if the latent, or the picture of an encode, does not have the plan's shape.
 void check_latent(const Model& model, const Plan& plan, const ArrayView& latent);
 
 /// Results that a GPU's session computes before it takes memory (decoder/session/gpu_session.h).

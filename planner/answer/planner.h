@@ -21,7 +21,7 @@ class Planner {
   const Model& model() const { return model_; }
   const Question& question() const { return question_; }
   const CostModel& costs() const { return costs_; }
-  /// The question as the search takes it. This object must outlive it.
+  /// The question in the form of the search. This object must outlive it.
   Problem problem() const { return {model_, question_.request, question_.options, costs_}; }
   Problem problem_under(int64_t limit_bytes) const;
 

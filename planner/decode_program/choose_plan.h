@@ -10,7 +10,8 @@
 namespace headroom {
 
 /// Adds the task of the options to `work` and returns its index: the plan of --plan, or the question for
-/// --limit and a picture of this size. Sets the model of the work, `model` being the one for any frames.
+/// --limit and a picture of this size. Sets the model of the work, so all tasks must have
+/// the same number of frames. `model` is the one for any frames.
 /// Throws InputError.
 size_t add_task(const SharedOptions& options, const Model& model, const planner::PictureSize& picture,
                 Work& work);

@@ -40,13 +40,17 @@ Array means_of(const Array& moments, int64_t channels) {
   return means;
 }
 
-/// Collects an encoder's output, N×C×H×W, or N×C×T×H×W for several frames, and writes it as a latent. Takes
-/// its memory with the first values, when the plan accounts for it.
+/// Collects an encoder's output, N×C×H×W, or N×C×T×H×W for several frames, and writes it as a latent. It
+/// allocates the array with the first values, so that the session counts it, as the plan does.
 class LatentSink final : public PlanarSink {
  public:
-  /// `scaled` gives the means the scale of the file.
-  LatentSink(const PictureShape& shape, fs::path file, int64_t channels, std::function<void(Array&)> scaled)
-      : PlanarSink(shape), file_(std::move(file)), channels_(channels), scaled_(std::move(scaled)) {}
+  /// `apply_scale` gives the means the scale of the file.
+  LatentSink(const PictureShape& shape, fs::path file, int64_t channels,
+             std::function<void(Array&)> apply_scale)
+      : PlanarSink(shape),
+        file_(std::move(file)),
+        channels_(channels),
+        apply_scale_(std::move(apply_scale)) {}
 
  private:
   void put_run(int64_t first, const float* values, int64_t count) override {
@@ -60,14 +64,14 @@ class LatentSink final : public PlanarSink {
   void complete() override {
     Array latent = means_of(array_, channels_);
     array_ = {};
-    scaled_(latent);
+    apply_scale_(latent);
     write_latent(file_, latent);
   }
 
   Array array_;
   const fs::path file_;
   const int64_t channels_;
-  const std::function<void(Array&)> scaled_;
+  const std::function<void(Array&)> apply_scale_;
 };
 
 /// The pictures of a folder that have no latent in `outputs` yet, each with its latent's file.
@@ -106,8 +110,8 @@ class EncodeJobs {
       : options_(options),
         work_(work),
         notes_(notes),
-        decoder_(open_model(options.model)),
-        encoder_(for_direction(decoder_, Direction::encode)) {
+        decoder_(std::make_shared<const Model>(open_model(options.model))),
+        encoder_(for_direction(*decoder_, Direction::encode)) {
     notes.add(upcast_note(encoder_, options));
   }
 
@@ -167,9 +171,9 @@ class EncodeJobs {
     job.task = task_for(size);
     job.input = std::move(input);
     job.target.file = output;
-    job.target.open = [scaled = scale_for(output), channels = decoder_.latent_channels](
+    job.target.open = [apply_scale = scale_for(output), channels = decoder_->latent_channels](
                           const fs::path& file, const PictureShape& shape) {
-      return std::make_unique<LatentSink>(shape, file, channels, scaled);
+      return std::make_unique<LatentSink>(shape, file, channels, apply_scale);
     };
     work_.jobs.push_back(std::move(job));
     return work_.jobs.back();
@@ -178,10 +182,10 @@ class EncodeJobs {
   /// Gives an encoder's latent the scale of its file.
   std::function<void(Array&)> scale_for(const fs::path& output) const {
     const bool comfyui = lower_case(output.extension().string()) == ".latent";
-    const bool in_comfyui = decoder_.latent_scale_in_weights || decoder_.latent_patches;
-    const bool in_pipelines = options_.latent_scale == "model" && !decoder_.handed_on_unscaled;
+    const bool in_comfyui = decoder_->latent_scale_in_weights || decoder_->latent_patches;
+    const bool in_pipelines = options_.latent_scale == "model" && !decoder_->handed_on_unscaled;
     if (!(comfyui ? in_comfyui : in_pipelines)) return [](Array&) {};
-    return [decoder = std::make_shared<Model>(decoder_), work = &work_](Array& latent) {
+    return [decoder = decoder_, work = &work_](Array& latent) {
       apply_latent_scale(
           *decoder, [&] { return work->weights; }, latent);
     };
@@ -190,7 +194,8 @@ class EncodeJobs {
   const EncodeOptions& options_;
   Work& work_;
   Notes& notes_;
-  const Model decoder_, encoder_;
+  const std::shared_ptr<const Model> decoder_;  ///< jobs keep it
+  const Model encoder_;
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, size_t> by_size_;
 };
 
@@ -214,10 +219,11 @@ Prepared prepare_encode(const EncodeOptions& options, Notes& notes) {
     prepared.subject += ": " + std::to_string(work.jobs.size()) + " pictures" +
                         (skipped > 0 ? ", " + std::to_string(skipped) + " already existed" : "");
   }
-  // Weights are loaded once for all.
   for (Task& task : work.tasks) {
     auto* question = std::get_if<planner::Question>(&task.wanted);
-    if (question != nullptr && work.jobs.size() > 1) question->options.weights = WeightResidency::resident;
+    if (question == nullptr || work.jobs.size() < 2) continue;
+    question->options.weights = WeightResidency::resident;  // loaded once for all pictures
+    question->one_of_several = true;
   }
   if (!work.jobs.empty()) work.weights = open_weights(options.model, options.weights, options.random_seed);
   return prepared;

@@ -14,10 +14,10 @@ namespace headroom {
 
 /// A run of a command line, ready to start.
 struct Prepared {
-  std::unique_ptr<Work> work{};  ///< its jobs refer to it, so it stays where it is
+  std::unique_ptr<Work> work{};  ///< a pointer, because its jobs refer to it
   RunOptions options{};
   std::string subject{};               ///< what the summary is about: a file, or "queue.json: 3 decodes"
-  std::vector<MadeFolders> folders{};  ///< made for outputs; without a result they go again
+  std::vector<MadeFolders> folders{};  ///< made for outputs; removed if they stay empty
 };
 
 // Each of these checks all that can be checked before the run. They throw InputError, DeviceError.

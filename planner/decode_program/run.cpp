@@ -41,15 +41,14 @@ Done run_prepared(const SharedOptions& options, Prepared prepared, Notes& notes)
           std::move(prepared.folders)};
 }
 
-/// The verbs of the program: how to prepare files before anything else, and how to run. `run` returns nullopt
-/// if another rank has the results.
+/// A verb of the program. `prepare_files` comes first. `run` returns nullopt if another rank has the results.
 struct Verb {
   const SharedOptions& options;
   std::function<std::vector<MadeFolders>()> prepare_files;
   std::function<std::optional<Done>(Notes&)> run;
   std::vector<std::string> outputs{};  ///< files that may be standard output
-  /// True if the process has nothing to say. Unset: it speaks.
-  std::function<bool()> is_silent{};
+  /// Called before `run`, with progress in place for errors. False if this process prints nothing.
+  std::function<bool()> prints = [] { return true; };
 };
 
 void print_results(const Verb& verb, const Done& done, std::ostream& out) {
@@ -67,7 +66,7 @@ void carry_out(const Verb& verb, std::unique_ptr<Progress>& progress, RunEnded& 
                std::ostream& err) {
   const std::vector<MadeFolders> folders = verb.prepare_files();
   progress = make_progress(verb.options.progress, err);
-  if (verb.is_silent && verb.is_silent()) progress = make_progress({.quiet = true}, err);
+  if (!verb.prints()) progress = make_progress({.quiet = true}, err);
   const WipedProgress wiped(*progress);
   Notes notes(*progress, err);
   const std::optional<Done> done = verb.run(notes);
@@ -125,7 +124,7 @@ void decode_verb(const DecodeOptions& options, const CarryOut& carry) {
          {options.output, options.stats_file, options.trace_file},
          [&] {
            rank = rank_of(options);
-           return rank && rank->rank > 0;
+           return !rank || rank->rank == 0;
          }});
 }
 

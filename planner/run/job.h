@@ -16,7 +16,7 @@
 #include "decoder/weights/parameter_source.h"
 #include "planner/answer/question.h"
 
-// A run, as data:
+// A run is data:
 //
 //     Work ── model, weights, device
 //      ├─ Task 0   a plan, or the question that it answers
@@ -57,7 +57,7 @@ struct Job {
 
 /// The jobs of one process, which share a model, its weights and one reservation of memory.
 struct Work {
-  Model model{};  ///< for the direction, and the most frames of all jobs
+  Model model{};  ///< of one direction, with the most frames of all jobs
   ParameterSource weights{};
   std::vector<Task> tasks{};
   std::vector<Job> jobs{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "decoder/base/errors.h"
@@ -23,7 +24,7 @@
 namespace headroom {
 namespace {
 
-/// Runs `body` and rewords its errors, keeping their types.
+/// Runs `body` and rewords errors of these three types. Others pass as they are.
 template <typename Reword, typename Body>
 auto rewording(const Reword& reword, const Body& body) {
   try {
@@ -44,7 +45,7 @@ auto naming(const std::string& place, const std::string& done, const Body& body)
   return rewording(
       [&](const std::string& error) {
         if (place.empty()) return error;
-        return (error.rfind(place, 0) == 0 ? error : place + ": " + error) + "; " + done;
+        return (error.rfind(place + ":", 0) == 0 ? error : place + ": " + error) + "; " + done;
       },
       body);
 }
@@ -97,7 +98,9 @@ class Attempt {
     }
   }
 
-  bool has_results() const { return !measured_.decodes.empty(); }
+  const std::vector<Plan>& plans() const { return plans_; }
+  /// True once a job has written its output.
+  bool has_results() const { return has_results_; }
 
   RunStats run() {
     const ParameterSource weights = hash_.over(work_.weights);
@@ -109,9 +112,16 @@ class Attempt {
     if (!options_.trace_file.empty()) recorder.emplace();
     // Must outlive the session, which reports loaded weights to it.
     ProgressEvents events(progress_, recorder ? &*recorder : nullptr, &work_.model.graph);
-    // Before the session begins, so that its buffers do not count as the session's growth.
+    // Before the session begins: an input that does not fit the plan costs nothing yet, and the output's
+    // buffers do not count as the session's growth.
+    std::shared_ptr<const Array> input;
     std::optional<OpenTarget> single;
-    if (!work_.is_list) single.emplace(work_.jobs.front().target, shape_of(work_.jobs.front()));
+    if (!work_.is_list) {
+      const Job& job = work_.jobs.front();
+      input = job.input();
+      check_latent(work_.model, plans_[job.task], *input);
+      single.emplace(job.target, shape_of(job));
+    }
     std::unique_ptr<Session> session =
         naming(work_.place, "no decode was done", [&] { return opened(weights, events); });
     RunStats stats;
@@ -120,7 +130,6 @@ class Attempt {
       stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     } else {
       const Job& job = work_.jobs.front();
-      const std::shared_ptr<const Array> input = job.input();
       stats = run_job(job, *input, *single, *session, events);
       session.reset();
       if (options_.verify)
@@ -179,6 +188,7 @@ class Attempt {
       stats.output_wait_seconds += sink.waited_seconds();
       sink.finish();
     });
+    has_results_ = true;
     return stats;
   }
 
@@ -236,31 +246,33 @@ class Attempt {
   QueuePrediction prediction_;
   int64_t limit_bytes_ = 0, reserve_bytes_ = 0;
   QueueStats measured_;
+  bool has_results_ = false;
 };
 
 }  // namespace
 
 RunStats run(Work& work, const RunOptions& options, Progress& progress) {
-  constexpr int kPlans = 3;
+  constexpr int kAttempts = 3;
   if (work.jobs.empty()) return {};
+  if (work.is_list ? bool(options.verify) || !options.trace_file.empty() : work.jobs.size() != 1)
+    throw std::logic_error("a trace or a check of a list of jobs, or several jobs that are no list");
   const auto any_task = [&](const auto& holds) {
     return std::any_of(work.tasks.begin(), work.tasks.end(), holds);
   };
   const bool plans_now =
       any_task([](const Task& task) { return std::holds_alternative<planner::Question>(task.wanted); });
-  for (int plans = 1;; ++plans) {
-    if (plans_now) progress.tell(WorkDone{0, plans == 1 ? "planning" : "planning anew"});
-    std::vector<Plan> planned = plans_of(work);
-    const Plan first = planned.front();
-    Attempt attempt(work, std::move(planned), options, progress);
+  for (int attempts = 1;; ++attempts) {
+    if (plans_now) progress.tell(WorkDone{0, attempts == 1 ? "planning" : "planning anew"});
+    Attempt attempt(work, plans_of(work), options, progress);
     try {
       return attempt.run();
     } catch (const OutOfGpuMemory& refused) {
       if (attempt.has_results()) throw;
-      if (plans < kPlans && any_task([](const Task& task) { return task.all_free_memory; })) continue;
+      if (attempts < kAttempts && any_task([](const Task& task) { return task.all_free_memory; })) continue;
       if (work.tasks.size() > 1) throw;
-      throw DoesNotFit(
-          std::string(refused.what()) + " (" + next_smaller_plan(work, work.tasks.front(), first) + ")", 0);
+      throw DoesNotFit(std::string(refused.what()) + " (" +
+                           next_smaller_plan(work, work.tasks.front(), attempt.plans().front()) + ")",
+                       0);
     }
   }
 }

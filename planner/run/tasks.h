@@ -11,13 +11,13 @@ namespace headroom {
 /// Throws DeviceError if the host does not report its memory.
 int64_t limit_of_free_memory(const gpu::Gpu* gpu);
 
-/// The tasks' plans, each checked by the validator. Plans the questions for `gpu`, or for the CPU if it is
-/// null. Throws InputError, DoesNotFit, DeviceError.
-std::vector<Plan> plans_of(const Work& work);
+/// The tasks' plans, each checked by the validator. Opens the GPU whose free memory is a limit. Throws
+/// InputError, DoesNotFit, DeviceError.
+std::vector<Plan> plans_of(Work& work);
 
 /// Plans a task again for the GPU memory that is free now, which `refused` exceeds. Returns the second half
-/// of a message: the new plan's memory and time, or why there is none. It does not throw planning errors;
-/// they become part of the text.
+/// of a message: the new plan's memory and time, or why there is none. Errors become part of
+/// the text.
 std::string next_smaller_plan(const Work& work, const Task& task, const Plan& refused);
 
 }  // namespace headroom
