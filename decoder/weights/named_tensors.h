@@ -7,8 +7,8 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/printable.h"
-#include "decoder/weights/read_stored.h"
 #include "decoder/families/tensor_names.h"
+#include "decoder/weights/read_stored.h"
 
 namespace headroom {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <unordered_map>
 
+#include "decoder/families/tensor_names.h"
 #include "decoder/files/safetensors.h"
 #include "decoder/graph/graph.h"
 #include "decoder/operations/operation.h"
-#include "decoder/families/tensor_names.h"
 
 namespace headroom {
 

@@ -50,22 +50,36 @@ auto naming(const std::string& place, const std::string& done, const Body& body)
       body);
 }
 
-/// A job's open output.
+/// A job's open output. Its errors name the file as the user did.
 class OpenTarget {
  public:
-  OpenTarget(const Target& target, const PictureShape& shape) {
+  OpenTarget(const Target& target, const PictureShape& shape, ProgressEvents& events) {
     if (!target.folder.empty()) inside_.emplace(target.folder, target.file);
-    naming_file([&] { sink_ = target.open(inside_ ? inside_->path() : target.file, shape); });
+    naming_file([&] {
+      output_ = target.open(inside_ ? inside_->path() : target.file, shape);
+      sink_.emplace(*output_, events);
+    });
   }
-  PictureSink& sink() { return *sink_; }
-  /// Runs `body`. Its errors name the file as the user did.
+
+  /// Decodes into the output, and adds the time that it waited for the output.
+  RunStats decode(Session& session, size_t task, const Array& input, ProgressEvents& events) {
+    RunStats stats;
+    naming_file([&] { stats = session.decode(task, input, *sink_, &events); });
+    stats.output_wait_seconds += sink_->waited_seconds();
+    return stats;
+  }
+  void finish() {
+    naming_file([&] { sink_->finish(); });
+  }
+
+ private:
   void naming_file(const std::function<void()>& body) const {
     rewording([&](const std::string& error) { return inside_ ? inside_->renamed(error) : error; }, body);
   }
 
- private:
   std::optional<InsideFolder> inside_;
-  std::unique_ptr<PictureSink> sink_;
+  std::unique_ptr<PictureSink> output_;
+  std::optional<ReportedSink> sink_;
 };
 
 /// Growth outside the pool after warm-up. Warm-up ends with the first job of the last new shape.
@@ -120,7 +134,7 @@ class Attempt {
       const Job& job = work_.jobs.front();
       input = job.input();
       check_latent(work_.model, plans_[job.task], *input);
-      single.emplace(job.target, shape_of(job));
+      single.emplace(job.target, shape_of(job), events);
     }
     std::unique_ptr<Session> session =
         naming(work_.place, "no decode was done", [&] { return opened(weights, events); });
@@ -130,8 +144,10 @@ class Attempt {
       stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     } else {
       const Job& job = work_.jobs.front();
-      stats = run_job(job, *input, *single, *session, events);
-      session.reset();
+      stats = single->decode(*session, job.task, *input, events);
+      session.reset();  // its memory is free before a format encodes the whole picture
+      single->finish();
+      has_results_ = true;
       if (options_.verify)
         stats.verification =
             options_.verify({work_.model, plans_[job.task], weights, *input, work_.gpu.get()});
@@ -179,19 +195,6 @@ class Attempt {
                         work_.gpu.get());
   }
 
-  RunStats run_job(const Job& job, const Array& input, OpenTarget& target, Session& session,
-                   ProgressEvents& events) {
-    ReportedSink sink(target.sink(), events);
-    RunStats stats;
-    target.naming_file([&] {
-      stats = session.decode(job.task, input, sink, &events);
-      stats.output_wait_seconds += sink.waited_seconds();
-      sink.finish();
-    });
-    has_results_ = true;
-    return stats;
-  }
-
   RunStats run_list(Session& session, ProgressEvents& events) {
     RunStats total;
     double begin_share = 0;
@@ -208,8 +211,11 @@ class Attempt {
           naming(job.place,
                  std::to_string(i) + " of " + std::to_string(count) + " " + work_.called + " were done", [&] {
                    const std::shared_ptr<const Array> input = job.input();
-                   OpenTarget target(job.target, shape_of(job));
-                   return run_job(job, *input, target, session, events);
+                   OpenTarget target(job.target, shape_of(job), events);
+                   RunStats one = target.decode(session, job.task, *input, events);
+                   target.finish();
+                   has_results_ = true;
+                   return one;
                  });
       return_free_heap();  // otherwise heap memory would accumulate over jobs
       if (i == 0) first_held = session.held_bytes();

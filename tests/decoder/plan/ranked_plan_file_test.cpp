@@ -97,7 +97,8 @@ TEST_CASE("ranked plan file: the keys that others read", "[unit][plan_file]") {
         json({{"pass", 0}, {"tensor", "conv_in"}, {"from", 1}, {"to", 0}, {"rows", {5, 6}}}));
 }
 
-TEST_CASE("ranked plan file: a reader of one plan refuses several in one line, and a list may be of one", "[unit][plan_file]") {
+TEST_CASE("ranked plan file: a reader of one plan refuses several in one line, and a list may be of one",
+          "[unit][plan_file]") {
   const Graph graph = small_graph();
   json document = to_json(small_ranked_plan(graph), graph);
   const auto message_of = [&](auto read_as) -> std::string {
