@@ -177,8 +177,9 @@ bool TensorNames::take_prefix(std::string_view mark, std::string_view beside) {
     if (!beside.empty() && !stored_.contains(prefix + std::string(beside))) continue;
     if (!first || prefix < *first) first = std::move(prefix);
   }
-  if (first) prefix_ = *std::move(first);
-  return first.has_value();
+  if (!first) return false;
+  prefix_ = *std::move(first);
+  return true;
 }
 
 bool TensorNames::has_decoder() const {

@@ -29,7 +29,7 @@ class NamedTensors {
   Found find(const Parameter& parameter) const {
     const std::optional<std::string> stored = names_.find(parameter.name);
     if (!stored) throw InputError(origin_ + ": " + printable(parameter.name) + ": no such tensor");
-    const Found found{tensors_.at(*stored), origin_ + ": " + printable(*stored)};
+    Found found{tensors_.at(*stored), origin_ + ": " + printable(*stored)};
     check_stored_shape(parameter, found.tensor.shape, found.where);
     return found;
   }

@@ -116,7 +116,7 @@ class EncodeJobs {
   }
 
   void add_picture() {
-    const auto input = std::make_shared<Array>(read_input(options_.picture, channels()));
+    auto input = std::make_shared<Array>(read_input(options_.picture, channels()));
     const PictureSize size = encoded_size(options_.picture, size_of(*input));
     *input = crop(std::move(*input), size.extent);
     add(size, options_.output, [input] { return input; });

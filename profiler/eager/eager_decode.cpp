@@ -293,6 +293,7 @@ std::vector<CopiedInput> copied_inputs(const Graph& graph, const std::vector<OpI
     copy->second.last = i;
   }
   std::vector<CopiedInput> found;
+  found.reserve(copies.size());
   for (const auto& [number, copy] : copies) found.push_back(copy);
   return found;
 }

@@ -48,7 +48,7 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
   DiscardingSink sink(picture_shape(model.graph, plan.request));
   TraceRecorder recorder;
   ProgressEvents events(progress, &recorder, &model.graph);
-  const RunStats stats =
+  RunStats stats =
       decode(model, plan, weights, latent, sink, {&events, [&](double share) { events.loading(share); }});
   write_trace(request.trace_file, described(recorder.finish(), plan, stats), plan, model.graph);
   return stats;

@@ -94,7 +94,7 @@ bool is_pickle(const std::filesystem::path& file) {
   if (suffix == ".pickle" || suffix == ".pkl") return true;
   const std::string start = start_of_file(file, 2).value_or("");
   if (start.size() < 2 || start[0] != '\x80') return false;
-  const int protocol = start[1];
+  const int protocol = static_cast<unsigned char>(start[1]);
   return 2 <= protocol && protocol <= 5 && suffix != ".safetensors";
 }
 

@@ -76,11 +76,11 @@ class GpuOutput {
   void check_finite(const double* values, int64_t count, const std::string& layer);
   /// Queues a call with a flag `not_finite`. If the flag is found raised, calls `stop`, which may throw.
   template <typename Checked>
-  void run_checked(Checked call, std::function<void()> stop) {
+  void run_checked(Checked call, const std::function<void()>& stop) {
     poll();
     call.not_finite = free_flag();
     gpu_.run(call);
-    await(call.not_finite, std::move(stop), {});
+    await(call.not_finite, stop, {});
   }
   /// Waits until all checks are done and the sinks have all pieces.
   void finish();
