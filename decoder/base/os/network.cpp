@@ -63,7 +63,7 @@ std::string local_address_towards(const std::string& host) {
   // Any port works, but one is required.
   const Addresses all = addresses_of(host, "9", SOCK_DGRAM);
   for (const addrinfo* at = all.get(); at != nullptr; at = at->ai_next) {
-    const std::string address = address_of_socket_to(*at);
+    std::string address = address_of_socket_to(*at);
     if (!address.empty()) return address;
   }
   throw DeviceError("no network leads to the machine of rank 0, " + host + ": " + std::strerror(errno));

@@ -31,7 +31,7 @@ path folder_behind_links(const path& name) {
     if (!empty)
       throw InputError(name.string() + ": expected a new or empty folder, found one with files in it");
     if (is_in_open_folder(name)) return name;
-    const path target = std::filesystem::canonical(file_behind_links(name), error);
+    path target = std::filesystem::canonical(file_behind_links(name), error);
     if (error) fail_to_write(name, error.value());
     return target;
   }

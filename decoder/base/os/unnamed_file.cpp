@@ -51,7 +51,7 @@ std::filesystem::path folder_for_unnamed_files() {
 
 std::filesystem::path folder_for_temporary_files() {
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (!error) return folder;
   const char* chosen = std::getenv("TMPDIR");
   const std::string named = chosen == nullptr ? "/tmp" : std::string("TMPDIR=") + chosen;
