@@ -17,7 +17,7 @@ using RenamedStarts = std::vector<std::pair<std::string_view, std::string_view>>
 
 /// Replaces the start of a name. In `now`, "@" is the first word with its dot, and "#" a number. In `before`,
 /// "@" repeats the word, and "{2a+b-1}" is computed from the first number a and the second number b.
-/// What follows has its start replaced by the first entry of `rest` that matches.
+/// The first entry of `rest` that matches replaces the start of the remaining name.
 struct Renaming {
   std::string now, before;
   RenamedStarts rest{};

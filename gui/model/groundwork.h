@@ -17,7 +17,7 @@ bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b);
 
 /// The model of a question. Throws InputError, as the tools do, if it cannot decode the requested size.
 Model model_of(const PlanningQuestion& question);
-/// The same question for planner::Planner. Plans may be for another machine than this one.
+/// The question as planner::Planner takes it. Its profile may be of another machine than this one.
 planner::Question asked_of(const PlanningQuestion& question);
 
 /// State shared by all questions that differ only in their limit. For use by one thread. It cannot be moved,

@@ -87,7 +87,14 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& any_frames,
 
 size_t add_task(const SharedOptions& options, const Model& model, const planner::PictureSize& picture,
                 Work& work) {
-  if (!options.plan_file.empty()) {
+  if (!work.tasks.empty()) {
+    Task other_size = work.tasks.front();  // with the profile that has been read
+    Request& request = std::get<planner::Question>(other_size.wanted).request;
+    request.width_pixels = picture.extent.x;
+    request.height_pixels = picture.extent.y;
+    request.batch = picture.batch;
+    work.tasks.push_back(std::move(other_size));
+  } else if (!options.plan_file.empty()) {
     work.tasks.push_back({given_plan(options, model, work.model), options.plan_file});
   } else {
     work.model = for_frames(model, picture.extent.t);

@@ -10,9 +10,9 @@
 namespace headroom {
 
 /// Adds the task of the options to `work` and returns its index: the plan of --plan, or the question for
-/// --limit and a picture of this size. Sets the model of the work, so all tasks must have
-/// the same number of frames. `model` is the one for any frames.
-/// Throws InputError.
+/// --limit and a picture of this size. The first task sets the model of the work, `model` being the one for
+/// any frames. Later tasks ask the first one's question for other sizes, with as many frames. Throws
+/// InputError.
 size_t add_task(const SharedOptions& options, const Model& model, const planner::PictureSize& picture,
                 Work& work);
 

@@ -25,7 +25,6 @@ std::filesystem::path neighbours_name(const std::string& output) {
 
 Prepared prepare_decode(const DecodeOptions& options, Notes& notes) {
   Prepared prepared;
-  prepared.work = std::make_unique<Work>();
   Work& work = *prepared.work;
   // Open the GPU first, because nothing else is useful without it.
   work.gpu = gpu::open_gpu_for(options.device);

@@ -203,7 +203,6 @@ class EncodeJobs {
 
 Prepared prepare_encode(const EncodeOptions& options, Notes& notes) {
   Prepared prepared;
-  prepared.work = std::make_unique<Work>();
   Work& work = *prepared.work;
   // First, because nothing else is useful without it.
   work.gpu = gpu::open_gpu_for(options.device);

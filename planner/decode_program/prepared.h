@@ -14,7 +14,7 @@ namespace headroom {
 
 /// A run of a command line, ready to start.
 struct Prepared {
-  std::unique_ptr<Work> work{};  ///< a pointer, because its jobs refer to it
+  std::unique_ptr<Work> work = std::make_unique<Work>();  ///< a pointer, because its jobs refer to it
   RunOptions options{};
   std::string subject{};               ///< what the summary is about: a file, or "queue.json: 3 decodes"
   std::vector<MadeFolders> folders{};  ///< made for outputs; removed if they stay empty

@@ -129,7 +129,6 @@ void check_planned_device(const DecodeOptions& options, const RequestQueue& queu
 
 Prepared prepare_queue(const DecodeOptions& options, Notes& notes) {
   Prepared prepared;
-  prepared.work = std::make_unique<Work>();
   Work& work = *prepared.work;
   work.place = options.queue_file;
   work.is_list = true;
