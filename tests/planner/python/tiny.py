@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 import unittest
 
 logging.disable(logging.WARNING)
 os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+_temporary = tempfile.TemporaryDirectory(prefix="headroom-test-")
+tempfile.tempdir = _temporary.name  # limit="auto" locks a file in it: tests that run at the same time must not warn of each other
 
 import diffusers  # noqa: E402
 import torch  # noqa: E402
