@@ -30,4 +30,10 @@ DeviceName parse_device_name(const std::string& text) {
   throw InputError("--device: expected cpu, cuda or cuda:N, found '" + text + "'");
 }
 
+void check_device(const std::optional<DeviceName>& device, const std::string& file, DeviceKind planned) {
+  if (!device || device->kind == planned) return;
+  throw InputError("--device: " + file + " is planned for " + name_of(planned) + ", found " +
+                   text_of(*device));
+}
+
 }  // namespace headroom

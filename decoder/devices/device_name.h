@@ -17,6 +17,9 @@ std::string text_of(const DeviceName& device);
 /// Parses cpu, cuda (the first GPU) or cuda:1. Throws InputError for any other text.
 DeviceName parse_device_name(const std::string& text);
 
+/// Throws InputError if --device is given and names another kind than that of a plan in `file`.
+void check_device(const std::optional<DeviceName>& device, const std::string& file, DeviceKind planned);
+
 /// True for a GPU. False without a name.
 inline bool is_gpu(const std::optional<DeviceName>& device) {
   return device && !device_record(device->kind).is_host;

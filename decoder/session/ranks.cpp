@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "decoder/files/region_spool.h"
 #include "decoder/plan/sizes.h"
-#include "decoder/session/picture_shape.h"
 #include "decoder/trace/trace_file.h"
 
 namespace headroom {
@@ -41,41 +39,24 @@ void for_pieces(const Model& model, const Plans& plan, const PictureShape& shape
 }
 
 /// Transfers the rows of all other ranks from their spools to rank 0's output.
-void collect(const Model& model, const Plans& plan, PictureSink* output, const RegionSpool* spool,
-             Exchange& exchange) {
-  const PictureShape shape = picture_shape(model.graph, plan.request);
+void collect(const RankedDecode& ranks, PictureSink& output, const RegionSpool* spool) {
+  const PictureShape shape = output.shape();
+  Exchange& exchange = ranks.exchange;
   std::vector<float> pixels;
-  for_pieces(model, plan, shape, [&](const Piece& piece) {
+  for_pieces(ranks.model, ranks.plan, shape, [&](const Piece& piece) {
     if (exchange.rank() != 0 && exchange.rank() != piece.rank) return;
     pixels.resize(static_cast<size_t>(piece.rows.length() * shape.columns * shape.channels));
     const Span span{pixels.data(), static_cast<int64_t>(pixels.size() * sizeof(float))};
     if (exchange.rank() == 0) {
       exchange.wait(exchange.post({}, {{piece.rank, {span}}}).receives[0]);
-      output->write(piece.item, {{piece.frame, piece.frame + 1}, piece.rows, {0, shape.columns}},
-                    pixels.data());
+      output.write(piece.item, {{piece.frame, piece.frame + 1}, piece.rows, {0, shape.columns}},
+                   pixels.data());
     } else {
       spool->read(piece.item, piece.frame, piece.rows, pixels.data());
       exchange.wait(exchange.post({{0, {span}}}, {}).sends[0]);
     }
   });
 }
-
-/// Forwards rank 0's rows but does not finish the output, because the other ranks' rows are still missing.
-class OwnRows final : public PictureSink {
- public:
-  explicit OwnRows(PictureSink& output) : PictureSink(output.shape()), output_(output) {}
-  PixelFormat format() const override { return output_.format(); }
-
- private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    output_.write(item, region, pixels);
-  }
-  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
-    output_.write_bytes(item, region, pixels);
-  }
-  void complete() override {}
-  PictureSink& output_;
-};
 
 /// Measurements of all ranks. All ranks must call this, and all receive the result.
 std::vector<RankStats> gathered(const Plans& plan, const RunStats& own, int64_t sent_bytes,
@@ -100,12 +81,13 @@ std::vector<RankStats> gathered(const Plans& plan, const RunStats& own, int64_t 
 }
 
 /// The output is complete once rank 0 has finished it. So rank 0 ignores ranks that fail after that.
-void finish_together(PictureSink* output, Exchange& exchange) {
-  if (output != nullptr) output->finish();
+void finish_together(PictureSink& output, Exchange& exchange) {
+  const bool has_output = exchange.rank() == 0;
+  if (has_output) output.finish();
   try {
     exchange.gather({1.0});
   } catch (const ExchangeError&) {
-    if (output == nullptr) throw;
+    if (!has_output) throw;
   }
 }
 
@@ -116,26 +98,19 @@ Interval output_rows(const Model& model, const Plan& plan) {
   return own_rows(sizes_of(graph, plan), graph.tensor(graph.output()).scale.y);
 }
 
-RunStats decode(const Model& model, const Plans& plan, const ParameterSource& weights, const Array& latent,
-                Exchange& exchange, const RankedHooks& hooks) {
-  PictureSink* const output = hooks.output;
-  const auto rank = static_cast<size_t>(exchange.rank());
-  if ((rank == 0) != (output != nullptr)) throw std::logic_error("rank 0 has the output, and no other rank");
-  const Plan& own = plan.plans[rank];
+RunStats decode(const RankedDecode& ranks, std::unique_ptr<Session> session, const Array& latent,
+                PictureSink& output, EventSink& events) {
+  const auto& [model, plan, exchange, folder] = ranks;
   const int64_t sent_before = exchange.sent_bytes();
   std::optional<RegionSpool> spool;
-  std::optional<OwnRows> through;
-  if (rank == 0) {
-    through.emplace(*output);
-  } else {
-    spool.emplace(picture_shape(model.graph, plan.request), output_rows(model, own), hooks.spool_folder);
-  }
-  PictureSink& sink = rank == 0 ? static_cast<PictureSink&>(*through) : *spool;
+  if (exchange.rank() != 0)
+    spool.emplace(output.shape(), output_rows(model, plan.plans[static_cast<size_t>(exchange.rank())]),
+                  folder);
   const RankLink link{exchange, plan.transfers};
-  DecodeHooks decode_hooks(hooks.events, hooks.loading, hooks.gpu);
-  decode_hooks.link = &link;
-  RunStats stats = decode(model, own, weights, latent, sink, decode_hooks);
-  collect(model, plan, output, spool ? &*spool : nullptr, exchange);
+  RunStats stats =
+      session->decode(0, latent, spool ? static_cast<PictureSink&>(*spool) : output, &events, &link);
+  session.reset();
+  collect(ranks, output, spool ? &*spool : nullptr);
   stats.ranks = gathered(plan, stats, exchange.sent_bytes() - sent_before, exchange);
   finish_together(output, exchange);
   return stats;
@@ -155,7 +130,7 @@ double clock_offset(Exchange& exchange, const TraceRecorder& recorder) {
 
 }  // namespace
 
-void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file) {
+void write_rank_traces(Exchange& exchange, const RecordedDecode& own, const std::filesystem::path& file) {
   const double offset = clock_offset(exchange, own.recorder);
   Trace trace = described(own.recorder.finish(), own.plan, own.stats);
   if (!trace.rank) trace.rank.emplace();  // it exchanged nothing

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <memory>
 
 #include "decoder/exchange/exchange.h"
 #include "decoder/interpreter/events.h"
@@ -9,26 +9,25 @@
 #include "decoder/session/resident_limit.h"
 #include "decoder/session/session.h"
 #include "decoder/session/trace_recorder.h"
-#include "decoder/trace/trace_file.h"
 
 // One of several ranks that decode together: its run, its exchange as the run watches it, and its trace.
 namespace headroom {
 
-/// Output, callbacks and resources of one rank's part of a decode.
-struct RankedHooks {
-  PictureSink* output = nullptr;          ///< destination of the picture; rank 0 only
-  EventSink* events = nullptr;            ///< may be null
-  std::function<void(double)> loading{};  ///< receives the loaded share of the weights
-  gpu::Gpu* gpu = nullptr;                ///< for GPU plans
-  std::filesystem::path spool_folder{};   ///< holds output rows until rank 0 collects them
+/// What all ranks of a decode have in common, and one rank's connection to the others.
+struct RankedDecode {
+  const Model& model;
+  const Plans& plan;
+  Exchange& exchange;
+  std::filesystem::path spool_folder;  ///< holds output rows until rank 0 collects them
 };
 
-/// Decodes the rows of exchange.rank(). Rank 0 then collects the rows of the other ranks piece by piece and
-/// finishes the output, so no rank holds the whole picture. Returns this rank's statistics, with those of all
+/// Decodes the rows of exchange.rank() in a session whose first plan is the rank's, and ends the session.
+/// Rank 0 then collects the rows of the other ranks piece by piece and finishes `output`, so no rank holds
+/// the whole picture. Other ranks leave `output` alone. Returns this rank's statistics, with those of all
 /// ranks in RunStats::ranks. Throws ExchangeError if another rank fails. After any error the caller must call
 /// exchange.abandon().
-RunStats decode(const Model& model, const Plans& plan, const ParameterSource& weights, const Array& latent,
-                Exchange& exchange, const RankedHooks& hooks);
+RunStats decode(const RankedDecode& ranks, std::unique_ptr<Session> session, const Array& latent,
+                PictureSink& output, EventSink& events);
 
 /// The rows of the output that a rank makes.
 Interval output_rows(const Model& model, const Plan& plan);
@@ -40,18 +39,10 @@ Interval output_rows(const Model& model, const Plan& plan);
 //     ... decode with RankLink{watched, transfers} ...
 //     write_rank_traces(exchange, {recorder, plan, graph, stats}, file);
 
-/// One rank's decode, once it is over.
-struct RecordedRank {
-  TraceRecorder& recorder;
-  const Plan& plan;  ///< this rank's plan
-  const Graph& graph;
-  const RunStats& stats;
-};
-
 /// Finishes the recording. Rank 0 writes one file for all ranks. All ranks must call this, with the exchange
 /// that is not watched. All ranks leave one gather() at the same moment, which aligns their clocks. Throws
 /// ExchangeError, DeviceError.
-void write_rank_traces(Exchange& exchange, const RecordedRank& own, const std::filesystem::path& file);
+void write_rank_traces(Exchange& exchange, const RecordedDecode& own, const std::filesystem::path& file);
 
 /// Wraps an exchange. Times and reports its calls, and checks the process's memory limit after each. The
 /// wrapped objects must outlive this one.

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "decoder/interpreter/events.h"
+#include "decoder/plan/stats.h"
 #include "decoder/trace/trace_builder.h"
 
 namespace headroom {
@@ -47,6 +48,14 @@ class TraceRecorder final : public ForwardingEvents, private MemoryObserver {
   int64_t pool_resident_bytes_ = 0;
   DeviceMemoryUse device_;  ///< latest report of a GPU
   std::vector<DriverSample> driver_;
+};
+
+/// A decode that is over, and its recording.
+struct RecordedDecode {
+  TraceRecorder& recorder;
+  const Plan& plan;
+  const Graph& graph;
+  const RunStats& stats;
 };
 
 }  // namespace headroom

@@ -89,19 +89,20 @@ size_t add_task(const SharedOptions& options, const Model& model, const planner:
                 Work& work) {
   if (!work.tasks.empty()) {
     Task other_size = work.tasks.front();  // with the profile that has been read
-    Request& request = std::get<planner::Question>(other_size.wanted).request;
+    Request& request = other_size.question->request;
     request.width_pixels = picture.extent.x;
     request.height_pixels = picture.extent.y;
     request.batch = picture.batch;
     work.tasks.push_back(std::move(other_size));
   } else if (!options.plan_file.empty()) {
-    work.tasks.push_back({given_plan(options, model, work.model), options.plan_file});
+    work.plans.push_back(given_plan(options, model, work.model));
+    work.tasks.push_back({options.plan_file});
   } else {
     work.model = for_frames(model, picture.extent.t);
     planner::Question question = question_of(options, work.model, picture, work.gpu.get());
     const bool all_free = options.limit == "auto";
     if (!all_free) question.options.limit_bytes = parse_bytes(options.limit, "--limit");
-    work.tasks.push_back({std::move(question), "--limit", all_free});
+    work.tasks.push_back({"--limit", std::move(question), all_free});
   }
   return work.tasks.size() - 1;
 }
@@ -110,12 +111,6 @@ planner::PictureSize picture_of(const Model& model, const Array& latent, const s
   if (latent.shape.size() < 4 || latent.shape.size() > 5)
     throw InputError(option + ": expected a latent N×C×H×W or N×C×T×H×W");
   return {extent_at(picture_scale(model.graph), extent_of_array(latent.shape)), latent.shape[0]};
-}
-
-void check_device(const std::optional<DeviceName>& device, const std::string& plan_file, DeviceKind planned) {
-  if (!device || device->kind == planned) return;
-  throw InputError("--device: " + plan_file + " is a plan for " + name_of(planned) + ", found " +
-                   text_of(*device));
 }
 
 ChosenRanks choose_ranks(const DecodeOptions& options, const Model& model, const Array& latent, int32_t ranks,

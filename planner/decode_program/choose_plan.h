@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "decoder/files/array.h"
@@ -18,9 +17,6 @@ size_t add_task(const SharedOptions& options, const Model& model, const planner:
 
 /// Size of the picture of a latent. `option` names the latent in messages.
 planner::PictureSize picture_of(const Model& model, const Array& latent, const std::string& option);
-
-/// Throws InputError if --device, where it is given, is of another kind than the plan's device.
-void check_device(const std::optional<DeviceName>& device, const std::string& plan_file, DeviceKind planned);
 
 /// A plan for several ranks, and its model.
 struct ChosenRanks {

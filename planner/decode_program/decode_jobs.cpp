@@ -5,6 +5,7 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/latents/scale.h"
 #include "decoder/session/picture_shape.h"
+#include "decoder/trace/trace_file.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"
 #include "planner/decode_program/choose_plan.h"
@@ -55,7 +56,12 @@ Prepared prepare_decode(const DecodeOptions& options, Notes& notes) {
     };
   }
   work.jobs.push_back(std::move(job));
-  prepared.options.trace_file = options.trace_file;
+  if (!options.trace_file.empty()) {
+    prepared.options.trace = [&options](const RecordedDecode& done) {
+      write_trace(options.trace_file, described(done.recorder.finish(), done.plan, done.stats), done.plan,
+                  done.graph);
+    };
+  }
   prepared.options.begun.preview = options.preview_file;
   prepared.subject = options.output;
   return prepared;

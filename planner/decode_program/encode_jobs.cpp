@@ -219,10 +219,9 @@ Prepared prepare_encode(const EncodeOptions& options, Notes& notes) {
                         (skipped > 0 ? ", " + std::to_string(skipped) + " already existed" : "");
   }
   for (Task& task : work.tasks) {
-    auto* question = std::get_if<planner::Question>(&task.wanted);
-    if (question == nullptr || work.jobs.size() < 2) continue;
-    question->options.weights = WeightResidency::resident;  // loaded once for all pictures
-    question->one_of_several = true;
+    if (!task.question || work.jobs.size() < 2) continue;
+    task.question->options.weights = WeightResidency::resident;  // loaded once for all pictures
+    task.question->one_of_several = true;
   }
   if (!work.jobs.empty()) work.weights = open_weights(options.model, options.weights, options.random_seed);
   return prepared;

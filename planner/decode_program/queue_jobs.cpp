@@ -93,7 +93,7 @@ class QueueJobs {
     target.file = named;
     target.folder = options_.output.empty() ? path(options_.queue_file).parent_path() : path(options_.output);
     const std::string file = (target.folder / named).string();
-    const PictureShape shape = picture_shape(work_.model.graph, queue_.plans[job.task].request);
+    const PictureShape shape = picture_shape(work_.model.graph, work_.plans[job.task].request);
     try {
       require_inside(target.folder, named);
       check_output(file, shape);
@@ -115,16 +115,6 @@ class QueueJobs {
   std::vector<NamedFile> outputs_, inputs_;
 };
 
-/// Throws InputError if --device is of another kind than the device of a plan.
-void check_planned_device(const DecodeOptions& options, const RequestQueue& queue) {
-  for (const Plan& plan : queue.plans) {
-    const DeviceKind device = plan.request.device;
-    if (!options.device || device == options.device->kind) continue;
-    throw InputError("--device: " + options.queue_file + " is planned for " + name_of(device) + ", found " +
-                     text_of(*options.device));
-  }
-}
-
 }  // namespace
 
 Prepared prepare_queue(const DecodeOptions& options, Notes& notes) {
@@ -139,16 +129,16 @@ Prepared prepare_queue(const DecodeOptions& options, Notes& notes) {
   const nlohmann::json document = read_requests_file(options.queue_file);
   const JsonFields fields(document, options.queue_file);
   work.model = for_frames(any_frames, most_frames(planned_requests_from_json(fields)));
-  const RequestQueue queue = planned_queue_from_json(fields, work.model.graph);
-  for (size_t i = 0; i < queue.plans.size(); ++i)
-    work.tasks.push_back({queue.plans[i], "plans[" + std::to_string(i) + "]"});
+  RequestQueue queue = planned_queue_from_json(fields, work.model.graph);
+  work.plans = std::move(queue.plans);
+  for (size_t i = 0; i < work.plans.size(); ++i) work.tasks.push_back({"plans[" + std::to_string(i) + "]"});
 
   const QueueJobs jobs(options, queue, work, notes);
   std::vector<NamedFile> outputs = files_beside(options), inputs = files_read(options);
   outputs.insert(outputs.end(), jobs.outputs().begin(), jobs.outputs().end());
   inputs.insert(inputs.end(), jobs.inputs().begin(), jobs.inputs().end());
   prepared.folders.push_back(prepare_outputs(outputs, inputs, MissingFolders::make));
-  check_planned_device(options, queue);
+  for (const Plan& plan : work.plans) check_device(options.device, options.queue_file, plan.request.device);
   prepared.subject = options.queue_file + ": " + std::to_string(work.jobs.size()) + " decodes";
   return prepared;
 }

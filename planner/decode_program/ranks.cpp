@@ -19,10 +19,6 @@
 #include "decoder/latents/scale.h"
 #include "decoder/operations/operation.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/session/environment.h"
-#include "decoder/session/libraries.h"
-#include "decoder/session/picture_shape.h"
-#include "decoder/session/progress_events.h"
 #include "decoder/session/ranks.h"
 #include "decoder/session/resident_limit.h"
 #include "decoder/validator/validator.h"
@@ -38,8 +34,8 @@ std::string_view bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// Hash of all values of all parameters. Reports progress to the other ranks, because reading may be slow.
-uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exchange& exchange) {
+/// Hash of all values of all parameters.
+uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights) {
   constexpr int64_t kPiece = 1 << 18;
   uint64_t print = kFnvBasis;
   std::vector<float> values;
@@ -50,7 +46,6 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exch
         const Interval piece{at, std::min(count, at + kPiece)};
         values.resize(static_cast<size_t>(piece.length()));
         weights(parameter, piece, values.data());
-        exchange.working();
         print = fnv_hash(bytes_of(values), print);
       }
     }
@@ -58,90 +53,78 @@ uint64_t fingerprint_of(const Graph& graph, const ParameterSource& weights, Exch
   return print;
 }
 
-/// Inputs of a decode by several ranks. All ranks must have the same ones.
-struct RankedDecode {
-  ChosenRanks chosen;
-  Array latent;
-  ParameterSource weights;
-  const Plan& own(int32_t rank) const { return chosen.plan.plans[static_cast<size_t>(rank)]; }
-};
-
-RankedDecode decode_asked_for(const DecodeOptions& options, const RankEnvironment& environment,
-                              const gpu::Gpu* gpu, Notes& progress) {
+/// Plans for all ranks, and reads the model, the latent and the weights into `prepared`. Returns the plans.
+Plans prepare_rank(const DecodeOptions& options, const RankEnvironment& environment, Exchange& exchange,
+                   Prepared& prepared, Notes& notes) {
+  Work& work = *prepared.work;
   const Model any_frames = open_model(options.model);
-  RankedDecode asked;
   const auto open = [&] { return open_weights(options.model, options.weights, options.random_seed); };
   GivenLatent given = open_latent(any_frames, open, options.latents.front(), options.latent_scale);
-  asked.latent = std::move(given.array);
   if (environment.rank == 0) {
-    progress.add(upcast_note(any_frames, options));
-    progress.add(given.note);
+    notes.add(upcast_note(any_frames, options));
+    notes.add(given.note);
   }
-  if (options.plan_file.empty()) progress.tell(WorkDone{0, "planning"});
-  asked.chosen = choose_ranks(options, any_frames, asked.latent, environment.ranks, gpu);
-  const auto& [model, plan] = asked.chosen;
+  if (options.plan_file.empty()) notes.tell(WorkDone{0, "planning"});
+  auto [model, plans] = choose_ranks(options, any_frames, given.array, environment.ranks, work.gpu.get());
   const std::string origin = options.plan_file.empty() ? "--limit" : options.plan_file;
-  if (static_cast<int32_t>(plan.plans.size()) != environment.ranks) {
+  if (static_cast<int32_t>(plans.plans.size()) != environment.ranks) {
     throw InputError(origin + ": expected a plan for the " + std::to_string(environment.ranks) +
-                     " ranks that torchrun started, found one for " + std::to_string(plan.plans.size()));
+                     " ranks that torchrun started, found one for " + std::to_string(plans.plans.size()));
   }
-  require_valid(plan, model, origin);
-  check_latent(model, asked.own(environment.rank), asked.latent);
-  asked.weights = open();
-  return asked;
+  require_valid(plans, model, origin);
+  work.model = std::move(model);
+  work.plans = {plans.plans[static_cast<size_t>(environment.rank)]};
+  work.tasks = {{options.plan_file.empty() ? options.profile_file : options.plan_file}};
+  check_latent(work.model, work.plans.front(), given.array);
+  // Reading may be slow, so it counts as work to the other ranks.
+  work.weights = [source = open(), &exchange](const Parameter& parameter, const Interval& elements,
+                                              float* values) {
+    source(parameter, elements, values);
+    exchange.working();
+  };
+  work.jobs.emplace_back().input = [latent = std::make_shared<const Array>(std::move(given.array))] {
+    return latent;
+  };
+  return std::move(plans);
 }
 
 /// Requires the same plan, latent and weights on all ranks. Throws ExchangeError otherwise.
-void agree_on(Exchange& exchange, const DecodeOptions& options, const RankedDecode& asked) {
-  const Graph& graph = asked.chosen.model.graph;
+void agree_on(Exchange& exchange, const DecodeOptions& options, const Plans& plans, const Work& work) {
+  const Graph& graph = work.model.graph;
   const std::string weights_name = options.random_seed
                                        ? "seed " + std::to_string(*options.random_seed)
                                        : (options.weights.empty() ? options.model : options.weights);
   agree(exchange,
-        {{"plan", to_json(asked.chosen.plan, graph).dump(), options.plan_file},
-         {"latent", std::string(bytes_of(asked.latent.values)), options.latents.front()},
-         {"weights", std::to_string(fingerprint_of(graph, asked.weights, exchange)), weights_name}});
+        {{"plan", to_json(plans, graph).dump(), options.plan_file},
+         {"latent", std::string(bytes_of(work.jobs.front().input()->values)), options.latents.front()},
+         {"weights", std::to_string(fingerprint_of(graph, work.weights)), weights_name}});
 }
 
-/// Decodes this rank's rows, and on rank 0 writes the output. Records a trace with --trace.
-RunStats run_rank(const DecodeOptions& options, const RankedDecode& asked, Exchange& exchange, gpu::Gpu* gpu,
-                  const ResidentLimit& before, Progress& progress) {
-  const auto& [model, plan] = asked.chosen;
-  const Plan& own = asked.own(exchange.rank());
+/// Lets the run decode this rank's rows only. Rank 0 writes the output, and the trace of all ranks.
+void take_part(const DecodeOptions& options, const Plans& plans, Exchange& exchange,
+               const ResidentLimit& before, Prepared& prepared) {
   const bool writes = exchange.rank() == 0;
-  std::unique_ptr<PictureSink> output;
-  if (writes) {
-    output = open_output(options, picture_shape(model.graph, plan.request));
-    RunBegun news = begun("headroom-decode", own);
-    news.output = options.output;
-    news.preview = options.preview_file;
-    progress.tell(news);
-  }
-  start_libraries(options.threads);
-  if (!options.other_environment)
-    check_environment(own, environment_here(gpu),
-                      options.plan_file.empty() ? options.profile_file : options.plan_file);
-  std::optional<TraceRecorder> recorder;
-  if (!options.trace_file.empty()) recorder.emplace(nullptr, bounds_of_rank(exchange.size()));
-  ProgressEvents events(progress, recorder ? &*recorder : nullptr, &model.graph);
-  ResidentLimit limit = ResidentLimit::of_decode(own.limit_bytes, recorder.has_value(), before);
-  WatchedExchange watched(exchange, events, gpu == nullptr ? &limit : nullptr);
-  std::optional<ReportedSink> sink;
-  if (writes) sink.emplace(*output, events);
-  RankedHooks hooks;
-  if (sink) hooks.output = &*sink;
-  hooks.events = &events;
-  hooks.loading = [&](double share) {
-    events.loading(share);
-    exchange.working();
+  prepared.work->jobs.front().target.open = [&options, writes](const std::filesystem::path&,
+                                                               const PictureShape& shape) {
+    return writes ? open_output(options, shape) : std::make_unique<DiscardingSink>(shape);
   };
-  hooks.gpu = gpu;
-  hooks.spool_folder =
-      options.scratch.empty() ? folder_for_temporary_files() : std::filesystem::path(options.scratch);
-  RunStats stats = decode(model, plan, asked.weights, asked.latent, watched, hooks);
-  if (sink) stats.output_wait_seconds += sink->waited_seconds();
-  if (recorder) write_rank_traces(exchange, {*recorder, own, model.graph, stats}, options.trace_file);
-  return stats;
+  prepared.subject = options.output;
+  RunOptions& how = prepared.options;
+  how.begun.preview = options.preview_file;
+  how.decode = [&](std::unique_ptr<Session> session, const Array& latent, PictureSink& output,
+                   ProgressEvents& events) {
+    const Work& work = *prepared.work;
+    ResidentLimit limit =
+        ResidentLimit::of_decode(work.plans.front().limit_bytes, !options.trace_file.empty(), before);
+    WatchedExchange watched(exchange, events, work.gpu == nullptr ? &limit : nullptr);
+    const RankedDecode ranks{
+        work.model, plans, watched,
+        options.scratch.empty() ? folder_for_temporary_files() : std::filesystem::path(options.scratch)};
+    return decode(ranks, std::move(session), latent, output, events);
+  };
+  if (options.trace_file.empty()) return;
+  how.trace_bounds = bounds_of_rank(exchange.size());
+  how.trace = [&](const RecordedDecode& done) { write_rank_traces(exchange, done, options.trace_file); };
 }
 
 /// Restricts this process to one GPU, chosen by local rank. A single card in CUDA_VISIBLE_DEVICES stays.
@@ -219,14 +202,16 @@ std::optional<RankEnvironment> rank_of(const DecodeOptions& options) {
   return environment;
 }
 
-std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
-                                  Notes& progress) {
+void run_rank(const DecodeOptions& options, const RankEnvironment& environment, Notes& notes,
+              const std::function<void(Prepared&)>& run) {
   refuse_given({{options.verify, "--verify"}, {!options.scratch_limit.empty(), "--scratch-limit"}},
                "not supported with several ranks");
-  const std::unique_ptr<gpu::Gpu> gpu = open_own_gpu(options, environment);
+  Prepared prepared;
+  prepared.work->gpu = open_own_gpu(options, environment);
+  const gpu::Gpu* gpu = prepared.work->gpu.get();
   ExchangeOptions how;
   how.ranks = environment;
-  how.kind = kind_of(options, gpu.get());
+  how.kind = kind_of(options, gpu);
   how.timeout_seconds = options.rank_timeout_seconds;
   // Load before the baseline below, so that memory growth while ranks connect excludes the module's own.
   load_exchange(how.kind);
@@ -234,18 +219,17 @@ std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnviro
   // GPU ranks have no limit on host memory.
   if (gpu == nullptr) how.check_while_meeting = [&] { limit.check(); };
   if (environment.rank == 0) {
-    progress.add(trust_note(environment));
-    progress.say();
+    notes.add(trust_note(environment));
+    notes.say();
   }
   const std::unique_ptr<Exchange> exchange = open_checked(how);
   try {
     how.check_while_meeting();
-    const RankedDecode asked = decode_asked_for(options, environment, gpu.get(), progress);
+    const Plans plans = prepare_rank(options, environment, *exchange, prepared, notes);
     WatchedExchange watched(*exchange, EventSink::none(), gpu == nullptr ? &limit : nullptr);
-    agree_on(watched, options, asked);
-    const RunStats stats = run_rank(options, asked, *exchange, gpu.get(), limit, progress);
-    if (environment.rank == 0) return stats;
-    return std::nullopt;
+    agree_on(watched, options, plans, *prepared.work);
+    take_part(options, plans, *exchange, limit, prepared);
+    run(prepared);
   } catch (const std::exception& error) {
     exchange->abandon(error.what());
     throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <ostream>
 
@@ -7,6 +8,7 @@
 #include "decoder/plan/stats.h"
 #include "planner/decode_program/notes.h"
 #include "planner/decode_program/options.h"
+#include "planner/decode_program/prepared.h"
 
 namespace headroom {
 
@@ -15,11 +17,11 @@ namespace headroom {
 /// ranks and no launcher started them.
 std::optional<RankEnvironment> rank_of(const DecodeOptions& options);
 
-/// Decodes this rank's part. Returns the statistics of all ranks on rank 0, nullopt on the others, which
-/// write and print nothing. If one rank fails, all ranks throw: InputError, DoesNotFit, LimitExceeded,
-/// DeviceError, ExchangeError.
-std::optional<RunStats> run_ranks(const DecodeOptions& options, const RankEnvironment& environment,
-                                  Notes& progress);
+/// Connects to the other ranks, agrees with them on plan, latent and weights, and calls `run` with this
+/// rank's part of the decode. Rank 0 gets the statistics of all ranks and writes the output. If one rank
+/// fails, all ranks throw: InputError, DoesNotFit, LimitExceeded, DeviceError, ExchangeError.
+void run_rank(const DecodeOptions& options, const RankEnvironment& environment, Notes& notes,
+              const std::function<void(Prepared& part)>& run);
 
 /// Prints a line for each rank. Nothing without ranks.
 void print_ranks(const RunStats& stats, std::ostream& out);

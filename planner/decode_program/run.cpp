@@ -30,7 +30,7 @@ struct Done {
   std::vector<MadeFolders> folders{};
 };
 
-Done run_prepared(const SharedOptions& options, Prepared prepared, Notes& notes) {
+Done run_prepared(const SharedOptions& options, Prepared& prepared, Notes& notes) {
   RunOptions& how = prepared.options;
   how.begun.program = kProgram;
   how.begun.output = options.output;
@@ -41,11 +41,11 @@ Done run_prepared(const SharedOptions& options, Prepared prepared, Notes& notes)
           std::move(prepared.folders)};
 }
 
-/// A verb of the program. `prepare_files` comes first. `run` returns nullopt if another rank has the results.
+/// A verb of the program. `prepare_files` comes first.
 struct Verb {
   const SharedOptions& options;
   std::function<std::vector<MadeFolders>()> prepare_files;
-  std::function<std::optional<Done>(Notes&)> run;
+  std::function<Done(Notes&)> run;
   std::vector<std::string> outputs{};  ///< files that may be standard output
   /// Called before `run`, with progress in place for errors. False if this process prints nothing.
   std::function<bool()> prints = [] { return true; };
@@ -66,17 +66,18 @@ void carry_out(const Verb& verb, std::unique_ptr<Progress>& progress, RunEnded& 
                std::ostream& err) {
   const std::vector<MadeFolders> folders = verb.prepare_files();
   progress = make_progress(verb.options.progress, err);
-  if (!verb.prints()) progress = make_progress({.quiet = true}, err);
+  const bool prints = verb.prints();
+  if (!prints) progress = make_progress({.quiet = true}, err);
   const WipedProgress wiped(*progress);
   Notes notes(*progress, err);
-  const std::optional<Done> done = verb.run(notes);
-  if (!done) return;
+  const Done done = verb.run(notes);
+  if (!prints) return;
   notes.say();
-  if (!verb.options.stats_file.empty()) write_stats(verb.options.stats_file, done->stats);
+  if (!verb.options.stats_file.empty()) write_stats(verb.options.stats_file, done.stats);
   progress->wipe();
-  print_results(verb, *done, message_stream(verb.outputs, out, err));
-  ended.peak_bytes = done->stats.peak_bytes;
-  ended.decode_seconds = done->stats.seconds;
+  print_results(verb, done, message_stream(verb.outputs, out, err));
+  ended.peak_bytes = done.stats.peak_bytes;
+  ended.decode_seconds = done.stats.seconds;
 }
 
 /// Prepares the outputs' folders. Outputs of a queue are prepared after it has been read (queue_jobs.cpp).
@@ -110,16 +111,17 @@ void decode_verb(const DecodeOptions& options, const CarryOut& carry) {
   std::optional<RankEnvironment> rank;
   carry({options,
          [&] { return folders_of(options); },
-         [&](Notes& notes) -> std::optional<Done> {
+         [&](Notes& notes) {
+           Done done;
+           const auto run = [&](Prepared& prepared) { done = run_prepared(options, prepared, notes); };
            if (rank) {
-             std::optional<RunStats> stats = run_ranks(options, *rank, notes);
-             if (!stats) return std::nullopt;
-             return Done{std::move(*stats), options.output};
+             run_rank(options, *rank, notes, run);
+           } else {
+             Prepared prepared =
+                 options.queue_file.empty() ? prepare_decode(options, notes) : prepare_queue(options, notes);
+             run(prepared);
            }
-           return run_prepared(
-               options,
-               options.queue_file.empty() ? prepare_decode(options, notes) : prepare_queue(options, notes),
-               notes);
+           return done;
          },
          {options.output, options.stats_file, options.trace_file},
          [&] {
@@ -131,7 +133,10 @@ void decode_verb(const DecodeOptions& options, const CarryOut& carry) {
 void encode_verb(const EncodeOptions& options, const CarryOut& carry) {
   carry({options,
          [&] { return folders_of(options); },
-         [&](Notes& notes) { return run_prepared(options, prepare_encode(options, notes), notes); },
+         [&](Notes& notes) {
+           Prepared prepared = prepare_encode(options, notes);
+           return run_prepared(options, prepared, notes);
+         },
          {options.stats_file}});
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "decoder/devices/device_name.h"
@@ -19,7 +18,7 @@
 // A run is data:
 //
 //     Work ── model, weights, device
-//      ├─ Task 0   a plan, or the question that it answers
+//      ├─ Task 0   a plan, and the question that it answers
 //      ├─ Task 1
 //      ├─ Job 0 ── task, input, target
 //      ├─ Job 1 ── …
@@ -28,10 +27,11 @@
 // new kind of run makes other jobs; run() stays as it is.
 namespace headroom {
 
-/// The plan of one or more jobs: given, or made when the run starts.
+/// One or more jobs of the same plan.
 struct Task {
-  std::variant<Plan, planner::Question> wanted;
-  std::string origin;            ///< names the plan in messages, after Work::place: "plan.json", "--limit"
+  std::string origin;  ///< names the plan in messages, after Work::place: "plan.json", "--limit"
+  /// The plan answers it when the run starts. Unset: the plan is given.
+  std::optional<planner::Question> question{};
   bool all_free_memory = false;  ///< the question's limit is the memory that is free when it is planned
 };
 
@@ -60,6 +60,7 @@ struct Work {
   Model model{};  ///< of one direction, with the most frames of all jobs
   ParameterSource weights{};
   std::vector<Task> tasks{};
+  std::vector<Plan> plans{};  ///< by task; run() makes those that are not given
   std::vector<Job> jobs{};
   bool is_list = false;                ///< report each job, even if there is only one
   std::optional<DeviceName> device{};  ///< the card to take, where there are several

@@ -14,10 +14,6 @@
 #include "decoder/session/environment.h"
 #include "decoder/session/libraries.h"
 #include "decoder/session/picture_shape.h"
-#include "decoder/session/progress_events.h"
-#include "decoder/session/session.h"
-#include "decoder/session/trace_recorder.h"
-#include "decoder/trace/trace_file.h"
 #include "decoder/weights/weights_hash.h"
 #include "planner/run/tasks.h"
 
@@ -61,15 +57,12 @@ class OpenTarget {
     });
   }
 
-  /// Decodes into the output, and adds the time that it waited for the output.
-  RunStats decode(Session& session, size_t task, const Array& input, ProgressEvents& events) {
+  /// Calls `decode` with the output, and adds the time that it waited for the output.
+  RunStats take(const std::function<RunStats(PictureSink& output)>& decode) {
     RunStats stats;
-    naming_file([&] { stats = session.decode(task, input, *sink_, &events); });
+    naming_file([&] { stats = decode(*sink_); });
     stats.output_wait_seconds += sink_->waited_seconds();
     return stats;
-  }
-  void finish() {
-    naming_file([&] { sink_->finish(); });
   }
 
  private:
@@ -101,8 +94,8 @@ int64_t growth_after_warmup(const std::vector<DecodeStats>& decodes, size_t shap
 /// All jobs by one set of plans, in one session.
 class Attempt {
  public:
-  Attempt(Work& work, std::vector<Plan> plans, const RunOptions& options, Progress& progress)
-      : work_(work), plans_(std::move(plans)), options_(options), progress_(progress) {
+  Attempt(Work& work, const RunOptions& options, Progress& progress)
+      : work_(work), plans_(work.plans), options_(options), progress_(progress) {
     std::vector<const Plan*> in_order;
     for (const Job& job : work.jobs) in_order.push_back(&plans_[job.task]);
     prediction_ = predict(in_order);
@@ -112,7 +105,6 @@ class Attempt {
     }
   }
 
-  const std::vector<Plan>& plans() const { return plans_; }
   /// True once a job has written its output.
   bool has_results() const { return has_results_; }
 
@@ -123,7 +115,7 @@ class Attempt {
     if (work_.is_list) return_free_heap();  // free heap memory first, because it would hide growth
     const auto start = std::chrono::steady_clock::now();
     std::optional<TraceRecorder> recorder;
-    if (!options_.trace_file.empty()) recorder.emplace();
+    if (options_.trace) recorder.emplace(nullptr, options_.trace_bounds);
     // Must outlive the session, which reports loaded weights to it.
     ProgressEvents events(progress_, recorder ? &*recorder : nullptr, &work_.model.graph);
     // Before the session begins: an input that does not fit the plan costs nothing yet, and the output's
@@ -144,19 +136,20 @@ class Attempt {
       stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     } else {
       const Job& job = work_.jobs.front();
-      stats = single->decode(*session, job.task, *input, events);
-      session.reset();  // its memory is free before a format encodes the whole picture
-      single->finish();
+      stats = single->take([&](PictureSink& output) {
+        if (options_.decode) return options_.decode(std::move(session), *input, output, events);
+        RunStats one = session->decode(job.task, *input, output, &events);
+        session.reset();  // its memory is free before a format encodes the whole picture
+        output.finish();
+        return one;
+      });
       has_results_ = true;
       if (options_.verify)
         stats.verification =
             options_.verify({work_.model, plans_[job.task], weights, *input, work_.gpu.get()});
     }
     stats.weights_hash = hash_.text();
-    if (recorder) {
-      const Plan& plan = plans_[work_.jobs.front().task];
-      write_trace(options_.trace_file, described(recorder->finish(), plan, stats), plan, work_.model.graph);
-    }
+    if (recorder) options_.trace({*recorder, plans_[work_.jobs.front().task], work_.model.graph, stats});
     return stats;
   }
 
@@ -186,9 +179,8 @@ class Attempt {
     if (!work_.gpu) work_.gpu = gpu::open_gpu_for(plans_.front().request.device, gpu_index(work_.device));
     const Environment here = environment_here(work_.gpu.get());
     for (size_t i = 0; i < plans_.size() && !options_.other_environment; ++i) {
-      const auto* question = std::get_if<planner::Question>(&work_.tasks[i].wanted);
-      check_environment(plans_[i], here,
-                        question != nullptr ? question->profile_file : work_.tasks[i].origin);
+      const auto& [origin, question, all_free] = work_.tasks[i];
+      check_environment(plans_[i], here, question ? question->profile_file : origin);
     }
     return open_session({work_.model, weights, plans_, limit_bytes_ - reserve_bytes_, prediction_.pool_bytes,
                          [&](double share) { events.loading(share); }},
@@ -212,8 +204,11 @@ class Attempt {
                  std::to_string(i) + " of " + std::to_string(count) + " " + work_.called + " were done", [&] {
                    const std::shared_ptr<const Array> input = job.input();
                    OpenTarget target(job.target, shape_of(job), events);
-                   RunStats one = target.decode(session, job.task, *input, events);
-                   target.finish();
+                   RunStats one = target.take([&](PictureSink& output) {
+                     RunStats decoded = session.decode(job.task, *input, output, &events);
+                     output.finish();
+                     return decoded;
+                   });
                    has_results_ = true;
                    return one;
                  });
@@ -245,7 +240,7 @@ class Attempt {
   }
 
   Work& work_;
-  const std::vector<Plan> plans_;
+  const std::vector<Plan>& plans_;
   const RunOptions& options_;
   Progress& progress_;
   const WeightsHash hash_;
@@ -260,24 +255,24 @@ class Attempt {
 RunStats run(Work& work, const RunOptions& options, Progress& progress) {
   constexpr int kAttempts = 3;
   if (work.jobs.empty()) return {};
-  if (work.is_list ? bool(options.verify) || !options.trace_file.empty() : work.jobs.size() != 1)
-    throw std::logic_error("a trace or a check of a list of jobs, or several jobs that are no list");
+  if (work.is_list ? options.decode || options.trace || options.verify : work.jobs.size() != 1)
+    throw std::logic_error("options of a single job for a list of jobs, or several jobs that are no list");
   const auto any_task = [&](const auto& holds) {
     return std::any_of(work.tasks.begin(), work.tasks.end(), holds);
   };
-  const bool plans_now =
-      any_task([](const Task& task) { return std::holds_alternative<planner::Question>(task.wanted); });
+  const bool plans_now = any_task([](const Task& task) { return task.question.has_value(); });
   for (int attempts = 1;; ++attempts) {
     if (plans_now) progress.tell(WorkDone{0, attempts == 1 ? "planning" : "planning anew"});
-    Attempt attempt(work, plans_of(work), options, progress);
+    plan(work);
+    Attempt attempt(work, options, progress);
     try {
       return attempt.run();
     } catch (const OutOfGpuMemory& refused) {
       if (attempt.has_results()) throw;
       if (attempts < kAttempts && any_task([](const Task& task) { return task.all_free_memory; })) continue;
-      if (work.tasks.size() > 1) throw;
+      if (work.tasks.size() > 1 || options.decode) throw;
       throw DoesNotFit(std::string(refused.what()) + " (" +
-                           next_smaller_plan(work, work.tasks.front(), attempt.plans().front()) + ")",
+                           next_smaller_plan(work, work.tasks.front(), work.plans.front()) + ")",
                        0);
     }
   }

@@ -1,11 +1,14 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "decoder/base/progress/progress.h"
 #include "decoder/plan/stats.h"
+#include "decoder/session/progress_events.h"
+#include "decoder/session/session.h"
+#include "decoder/session/trace_recorder.h"
 #include "planner/run/job.h"
 
 namespace headroom {
@@ -21,11 +24,19 @@ struct DoneJob {
 
 /// Names, files and checks of a run.
 struct RunOptions {
-  RunBegun begun{};                    ///< program, output and preview; run() adds the rest
-  int threads = 0;                     ///< 0: the machine's
-  bool other_environment = false;      ///< accept plans whose costs were measured elsewhere
-  std::filesystem::path trace_file{};  ///< trace of a single job; empty: none
-  /// Called with a single job once its memory is free again.
+  RunBegun begun{};                ///< program, output and preview; run() adds the rest
+  int threads = 0;                 ///< 0: the machine's
+  bool other_environment = false;  ///< accept plans whose costs were measured elsewhere
+
+  // Only for a single job:
+  /// Decodes, ends the session and finishes the output. Empty: this process makes the whole output.
+  std::function<RunStats(std::unique_ptr<Session> session, const Array& input, PictureSink& output,
+                         ProgressEvents& events)>
+      decode{};
+  /// Takes the recording once the job is done. Empty: nothing is recorded.
+  std::function<void(const RecordedDecode& recorded)> trace{};
+  TraceBounds trace_bounds{};
+  /// Called once the job's memory is free again.
   std::function<Verification(const DoneJob& done)> verify{};
 };
 

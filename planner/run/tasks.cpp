@@ -12,12 +12,9 @@
 namespace headroom {
 namespace {
 
-/// `free_bytes` is the limit of tasks that take all free memory.
-Plan plan_of(const Work& work, const Task& task, int64_t free_bytes) {
-  if (const Plan* given = std::get_if<Plan>(&task.wanted)) return *given;
-  planner::Question question = std::get<planner::Question>(task.wanted);
-  if (task.all_free_memory) question.options.limit_bytes = free_bytes;
-  return planner::Planner(work.model, std::move(question)).fastest();
+Plan plan_under(int64_t limit_bytes, const Model& model, planner::Question question) {
+  question.options.limit_bytes = limit_bytes;
+  return planner::Planner(model, std::move(question)).fastest();
 }
 
 }  // namespace
@@ -29,31 +26,34 @@ int64_t limit_of_free_memory(const gpu::Gpu* gpu) {
   return automatic_limit_bytes(available_bytes());
 }
 
-std::vector<Plan> plans_of(Work& work) {
-  std::vector<Plan> plans;
+void plan(Work& work) {
   int64_t free_bytes = 0;  // measured once, because a search leaves memory behind
   for (const Task& task : work.tasks) {
-    const auto* question = std::get_if<planner::Question>(&task.wanted);
-    if (question == nullptr || !task.all_free_memory) continue;
-    if (!work.gpu) work.gpu = gpu::open_gpu_for(question->request.device, gpu_index(work.device));
+    if (!task.question || !task.all_free_memory) continue;
+    if (!work.gpu) work.gpu = gpu::open_gpu_for(task.question->request.device, gpu_index(work.device));
     free_bytes = limit_of_free_memory(work.gpu.get());
     break;
   }
-  for (const Task& task : work.tasks) {
-    plans.push_back(plan_of(work, task, free_bytes));
-    require_valid(plans.back(), work.model,
+  work.plans.resize(work.tasks.size());
+  for (size_t i = 0; i < work.tasks.size(); ++i) {
+    Task& task = work.tasks[i];
+    if (task.question) {
+      const int64_t limit = task.all_free_memory ? free_bytes : task.question->options.limit_bytes;
+      work.plans[i] = plan_under(limit, work.model, *task.question);
+    }
+    require_valid(work.plans[i], work.model,
                   work.place.empty() ? task.origin : work.place + ": " + task.origin);
+    // Only a GPU, whose memory other processes take, makes a run plan again.
+    if (task.question && device_record(work.plans[i].request.device).is_host) task.question->profile.reset();
   }
   return_free_heap();  // the search's memory, because the limit covers the whole process
-  return plans;
 }
 
 std::string next_smaller_plan(const Work& work, const Task& task, const Plan& refused) {
-  Task smaller{planner::Question{.request = refused.request}, task.origin, true};
-  if (const auto* asked = std::get_if<planner::Question>(&task.wanted)) smaller.wanted = *asked;
-  std::get<planner::Question>(smaller.wanted).options.host_limit_bytes = refused.host_limit_bytes;
+  planner::Question question = task.question.value_or(planner::Question{.request = refused.request});
+  question.options.host_limit_bytes = refused.host_limit_bytes;
   try {
-    const Plan found = plan_of(work, smaller, limit_of_free_memory(work.gpu.get()));
+    const Plan found = plan_under(limit_of_free_memory(work.gpu.get()), work.model, std::move(question));
     return "takes " + format_bytes(found.predicted_peak_bytes) + ", predicted " +
            format_seconds(found.predicted_seconds) + " instead of " +
            format_seconds(refused.predicted_seconds);

@@ -11,9 +11,9 @@ namespace headroom {
 /// Throws DeviceError if the host does not report its memory.
 int64_t limit_of_free_memory(const gpu::Gpu* gpu);
 
-/// The tasks' plans, each checked by the validator. Opens the GPU whose free memory is a limit. Throws
-/// InputError, DoesNotFit, DeviceError.
-std::vector<Plan> plans_of(Work& work);
+/// Makes the plans that are not given, and checks all by the validator. Opens the GPU whose free memory is a
+/// limit. On the host, questions lose their profiles. Throws InputError, DoesNotFit, DeviceError.
+void plan(Work& work);
 
 /// Plans a task again for the GPU memory that is free now, which `refused` exceeds. Returns the second half
 /// of a message: the new plan's memory and time, or why there is none. Errors become part of

@@ -59,10 +59,7 @@ RunStats trace_on_cpu(const Model& model, const Plan& plan, const ParameterSourc
 Recorded record_plan(const Model& model, const RecordRequest& request, const ParameterSource& weights,
                      Progress& progress) {
   const Plan plan = plan_of(model, request.plan_file);
-  if (request.device && request.device->kind != plan.request.device) {
-    throw InputError("--device: " + request.plan_file + " is a plan for " + name_of(plan.request.device) +
-                     ", found " + text_of(*request.device));
-  }
+  check_device(request.device, request.plan_file, plan.request.device);
   const bool on_gpu = !device_record(plan.request.device).is_host;
   // The watcher must exist before CUDA starts. The GPU is opened next, because without it the command fails.
   const std::unique_ptr<DeviceWatcher> watcher = on_gpu && !request.watching.driver.empty()

@@ -48,8 +48,7 @@ void time_engines(const Model& model, const EnginesRequest& request, const Param
   require_valid(plan, model, plan_file);
   if (device_record(plan.request.device).is_host)
     throw InputError("--engines: " + plan_file + " is a plan for cpu, expected one for cuda");
-  if (device && !is_gpu(device))
-    throw InputError("--device: " + plan_file + " is a plan for cuda, found " + text_of(*device));
+  check_device(device, plan_file, plan.request.device);
   Profile profile = read_profile(profile_file);
   const std::unique_ptr<gpu::Gpu> gpu = gpu::open_gpu_for(plan.request.device, gpu_index(device));
   start_libraries(0);

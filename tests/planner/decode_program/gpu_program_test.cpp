@@ -88,7 +88,7 @@ TEST_CASE("plans are decoded on the device that they are for") {
   const ReadyGpu ready;
   const std::string file = ready.plan("cuda");
   require_refused(ready.decode({"--plan", file, "--device", "cpu"}), 2,
-                  {"--device: ", "is a plan for cuda, found cpu"});
+                  {"--device: ", "is planned for cuda, found cpu"});
   require_refused(ready.decode({"--plan", file, "--device", "gpu"}), 2,
                   {"--device: expected cpu, cuda or cuda:N, found 'gpu'"});
   require_refused(ready.decode_queue({"--queue", ready.queue("cpu"), "--device", "cuda"}), 2,

@@ -222,7 +222,7 @@ TEST_CASE("a plan is run and recorded") {
   refused({"--plan", plan, "-o", trace, "--watch", ""}, {"--watch: expected all, none or a list"});
   refused({"--plan", plan, "-o", trace, "--watch", "kernels,dances"},
           {"--watch: expected all, none or some of allocator, kernels", "found 'dances'"});
-  refused({"--plan", plan, "-o", trace, "--device", "cuda"}, {"--device: ", "is a plan for cpu, found cuda"});
+  refused({"--plan", plan, "-o", trace, "--device", "cuda"}, {"--device: ", "is planned for cpu, found cuda"});
   refused({"--plan", plan, "-o", trace, "--csv", "layers.csv"}, {"--csv"});
   refused({"--sizes", "8x8", "-o", trace, "--trace", trace}, {"--trace"});
 }
