@@ -58,28 +58,6 @@ TEST_CASE("a decode in all that is free is planned anew where others were quicke
   }
 }
 
-TEST_CASE("an encode in all that is free is planned anew where others were quicker") {
-  const CrowdedGpu ready;
-  const std::string picture =
-      test::write_npy(ready.scratch / "picture.npy", random_latent({1, 3, 10, 12}, 3));
-  for (const int refusals : {0, 2, 3}) {
-    const Ended ended = test::spawn("HEADROOM_CROWDED_GPU=" + std::to_string(refusals) + " '" +
-                                        (ready.scratch / "bin/headroom-decode").string() + "'",
-                                    {"encode", "--limit", "auto", "--device", "cuda", "--model", ready.model,
-                                     "--random-weights", "1", "--picture", picture, "-o", ready.output,
-                                     "--stats", ready.stats, "--latent-scale", "none", "--quiet"});
-    INFO(ended.err);
-    if (refusals == 3) {
-      test::require_refused(ended, 3, {"--limit 8388608 ", "(found none: 12x10 does not fit"});
-      continue;
-    }
-    REQUIRE(ended.code == 0);
-    const auto limit = read_json_file(ready.stats, 1 << 20)["limit_bytes"].get<int64_t>();
-    CHECK(limit == int64_t{64} << 20 >> refusals);
-    fs::remove(ready.output);
-  }
-}
-
 TEST_CASE("a plan whose memory others have ends with 3, and the next smaller plan is named") {
   const CrowdedGpu ready;
   ready.make_plan();
