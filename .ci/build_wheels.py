@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build/wheel"
 NEWEST_GLIBC = (2, 35)  # Ubuntu 22.04
 MOST_BYTES = 100_000_000  # PyPI's limit for a file
-LIBRARIES_OF_TORCH = ("libcudart.so.13", "libcublasLt.so.13", "libcudnn.so.9")
+LIBRARIES_OF_TORCH = ("libcudnn.so.9",)
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 HEADERS_PACKAGE = "libpython3.13-dev"

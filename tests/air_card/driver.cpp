@@ -1,5 +1,7 @@
 #include <cuda.h>
 
+#include <cstdio>
+
 #include "tests/air_card/card.h"
 
 // The part of libcuda.so.1 that PyTorch and Headroom use. make_stubs.py generates stubs for the other
@@ -29,6 +31,11 @@ AIR_API CUresult cuDriverGetVersion(int* version) {
 AIR_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (!is_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
   *device = ordinal;
+  return CUDA_SUCCESS;
+}
+AIR_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(name, static_cast<size_t>(bytes), "air card %d.%d", capability().major, capability().minor);
   return CUDA_SUCCESS;
 }
 AIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {

@@ -11,6 +11,7 @@
 #include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cuda_attention.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
+#include "decoder/gpu/cuda/device.h"
 #include "decoder/gpu/cuda/status.h"
 #include "decoder/gpu/kernels/kernels.h"
 
@@ -107,9 +108,7 @@ void CudaGpu::close() noexcept {
 }
 
 std::string CudaGpu::device() const {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device_), "cudaGetDeviceProperties");
-  return std::string(properties.name) + ", driver " + driver_version();
+  return device_name(device_) + ", driver " + driver_version();
 }
 
 std::string CudaGpu::libraries() const {

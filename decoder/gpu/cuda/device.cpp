@@ -64,6 +64,19 @@ std::string bus_id(int device) {
   return text.data();
 }
 
+// cudaGetDeviceProperties() is not used for the name: its structure differs between CUDA 12 and 13.
+std::string device_name(int device) {
+  void* driver = open_library("libcuda.so.1");
+  check_driver(required<decltype(&cuInit)>(driver, "cuInit")(0), "cuInit");
+  CUdevice found = 0;
+  check_driver(required<decltype(&cuDeviceGet)>(driver, "cuDeviceGet")(&found, device), "cuDeviceGet");
+  std::array<char, 256> text{};
+  check_driver(required<decltype(&cuDeviceGetName)>(driver, "cuDeviceGetName")(
+                   text.data(), static_cast<int>(text.size()), found),
+               "cuDeviceGetName");
+  return text.data();
+}
+
 /// Functions of the driver's library, which CUDA's runtime loads too.
 struct DeviceContext::Functions {
   void* library = open_library("libcuda.so.1");

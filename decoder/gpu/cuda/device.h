@@ -12,6 +12,9 @@ void require_device(int device);
 /// PCI bus ID of a device, by which NVML knows it. Creates no CUDA context.
 std::string bus_id(int device);
 
+/// Name of a device, such as "NVIDIA H100". Creates no CUDA context.
+std::string device_name(int device);
+
 /// The primary context of a device, which CUDA's runtime uses too. It stays until the process ends, as the
 /// runtime's own contexts do.
 class DeviceContext {

@@ -14,8 +14,8 @@ from .errors import InputError, OutOfGpuMemory, Unsupported, join_torch
 GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 """The module that calls CUDA. It exists only if the package was built with CUDA."""
 
-CUDA_VERSION = "13"
-"""Major version of the CUDA libraries that the module links."""
+CUDA_VERSIONS = ("12", "13")
+"""Major versions of CUDA whose libraries the module can call, once PyTorch has loaded them."""
 
 AUTO_MARGIN_BYTES = 256 << 20
 """Left free on a GPU under ``limit="auto"`` for other programs. If no plan fits, prediction.automatic() leaves less."""
@@ -83,19 +83,23 @@ def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
 
 
 def _require_cuda(device: str, to_use_cpu: str) -> None:
-    """Raises Unsupported unless the process has the libraries that the GPU module links. PyTorch for CUDA 13 loads them."""
+    """Raises Unsupported unless the process has PyTorch for CUDA, whose libraries the GPU module calls."""
     import torch
 
-    what_to_do = f"Install PyTorch for CUDA {CUDA_VERSION}, or {to_use_cpu}"
-    if torch.version.cuda is None or torch.version.cuda.partition(".")[0] != CUDA_VERSION:
+    what_to_do = f"Install PyTorch for CUDA {' or '.join(CUDA_VERSIONS)}, or {to_use_cpu}"
+    if torch.version.cuda is None or torch.version.cuda.partition(".")[0] not in CUDA_VERSIONS:
         found = "without CUDA"
         if torch.version.hip or torch.version.cuda:
             found = f"for ROCm {torch.version.hip}" if torch.version.hip else f"for CUDA {torch.version.cuda}"
-        raise Unsupported(f"{device}: expected PyTorch for CUDA {CUDA_VERSION}, found PyTorch {torch.__version__} {found}. {what_to_do}")
+        raise Unsupported(f"{device}: expected PyTorch for CUDA {' or '.join(CUDA_VERSIONS)}, found PyTorch {torch.__version__} {found}. {what_to_do}")
     try:
-        ctypes.CDLL(os.fspath(GPU_MODULE))
+        module = ctypes.CDLL(os.fspath(GPU_MODULE))
     except OSError as missing:
         raise Unsupported(f"{device}: the GPU module cannot be loaded: {str(missing).splitlines()[0]}. {what_to_do}") from None
+    module.headroom_refuses_torch.restype = ctypes.c_char_p
+    reason = module.headroom_refuses_torch()
+    if reason:
+        raise Unsupported(f"{device}: the GPU module cannot use PyTorch {torch.__version__} for CUDA {torch.version.cuda}: {reason.decode()}. {what_to_do}")
 
 
 def numbered(device: str) -> str:

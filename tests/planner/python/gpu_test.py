@@ -44,15 +44,15 @@ class Gpu(unittest.TestCase):
             with self.assertRaisesRegex(headroom_vae.Unsupported, "cuda:0: Headroom was built for the CPU only. Build it for NVIDIA GPUs .*or move the VAE to the CPU$"):
                 headroom_vae.enable(tiny.kl())
 
-    def test_another_pytorch_than_for_cuda_13_is_named(self):
-        for cuda, hip, found in (("12.8", None, "for CUDA 12.8"), (None, "6.4.1", "for ROCm 6.4.1"), (None, None, "without CUDA")):
+    def test_another_pytorch_than_for_cuda_12_and_13_is_named(self):
+        for cuda, hip, found in (("11.8", None, "for CUDA 11.8"), (None, "6.4.1", "for ROCm 6.4.1"), (None, None, "without CUDA")):
             with mock.patch.object(torch.version, "cuda", cuda), mock.patch.object(torch.version, "hip", hip):
-                with self.assertRaisesRegex(headroom_vae.Unsupported, rf"expected PyTorch for CUDA 13, found .* {found}\. Install PyTorch"):
+                with self.assertRaisesRegex(headroom_vae.Unsupported, rf"expected PyTorch for CUDA 12 or 13, found .* {found}\. Install PyTorch"):
                     headroom_vae.enable(tiny.kl())
 
     def test_a_module_that_cannot_be_loaded_is_named(self):
         with mock.patch.object(torch.version, "cuda", "13.0"):
-            with self.assertRaisesRegex(headroom_vae.Unsupported, "the GPU module cannot be loaded: .*gpu_test.py.*Install PyTorch for CUDA 13"):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, "the GPU module cannot be loaded: .*gpu_test.py.*Install PyTorch for CUDA 12 or 13"):
                 headroom_vae.enable(tiny.kl())
 
     def test_where_there_is_no_gpu_the_real_module_says_so(self):
