@@ -1,9 +1,10 @@
 #include "decoder/gpu/modules/torch_libraries.h"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include <string>
+
+#include "decoder/base/os/load_module.h"
 
 // Functions of CUDA's runtime and of cuBLASLt that jump to those of the libraries that this process's PyTorch
 // has loaded. So one module serves PyTorch for CUDA 12 and for CUDA 13: the functions are the same, and only
@@ -32,9 +33,8 @@
 #if defined(__x86_64__)
 #define HEADROOM_JUMP(name) "endbr64\n jmp *headroom_found_" name "(%rip)\n"
 #elif defined(__aarch64__)
-#define HEADROOM_JUMP(name)                 \
-  "bti c\n adrp x16, headroom_found_" name \
-  "\n ldr x16, [x16, #:lo12:headroom_found_" name "]\n br x16\n"
+#define HEADROOM_JUMP(name) \
+  "bti c\n adrp x16, headroom_found_" name "\n ldr x16, [x16, #:lo12:headroom_found_" name "]\n br x16\n"
 #endif
 
 extern "C" {
@@ -43,11 +43,11 @@ __attribute__((visibility("hidden"), used)) int headroom_without_library() {
   return 3;
 }
 
-#define HEADROOM_FUNCTION(name)                                                     \
-  __attribute__((visibility("hidden"), used)) void* headroom_found_##name =         \
-      reinterpret_cast<void*>(&headroom_without_library);                           \
-  __asm__(".pushsection .text\n .globl " #name "\n .hidden " #name "\n .type " #name \
-          ", @function\n" #name ":\n" HEADROOM_JUMP(#name) ".popsection\n");
+#define HEADROOM_FUNCTION(name)                                                                            \
+  __attribute__((visibility("hidden"), used)) void* headroom_found_##name =                                \
+      reinterpret_cast<void*>(&headroom_without_library);                                                  \
+  __asm__(".pushsection .text\n .globl " #name "\n .hidden " #name "\n .type " #name ", @function\n" #name \
+          ":\n" HEADROOM_JUMP(#name) ".popsection\n");
 HEADROOM_FUNCTIONS(HEADROOM_FUNCTION)
 }
 
@@ -66,9 +66,9 @@ const char* missing = nullptr;
 
 /// Runs before nvcc's code registers the kernels, which calls CUDA's runtime.
 __attribute__((constructor(101))) void find_functions() {
-  void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* torch = headroom::loaded_library("libtorch_cuda.so");
   for (const auto& [name, found] : kFunctions) {
-    void* function = torch == nullptr ? nullptr : dlsym(torch, name);  // also in the libraries that it needs
+    void* function = headroom::symbol_of(torch, name);  // also in the libraries that it needs
     if (function != nullptr) {
       *found = function;
     } else if (missing == nullptr) {
@@ -81,11 +81,13 @@ __attribute__((constructor(101))) void find_functions() {
 
 const char* headroom_refuses_torch() {
   static const std::string reason = [] {
-    if (missing != nullptr) return std::string("PyTorch for CUDA is not loaded, or its libraries have no ") + missing;
+    if (missing != nullptr)
+      return std::string("PyTorch for CUDA is not loaded, or its libraries have no ") + missing;
     int version = 0;
     cudaRuntimeGetVersion(&version);
     if (version / 1000 >= HEADROOM_OLDEST_CUDA) return std::string();
-    return std::string("its kernels are for CUDA 13: build it with ptxas of CUDA 12.9 (nvidia-cuda-nvcc-cu12)");
+    return std::string(
+        "its kernels are for CUDA 13: build it with ptxas of CUDA 12.9 (nvidia-cuda-nvcc-cu12)");
   }();
   return reason.empty() ? nullptr : reason.c_str();
 }
