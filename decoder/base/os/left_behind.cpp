@@ -85,8 +85,17 @@ void for_each_name(int folder, const Act& act) {
   }
 }
 
+/// True for names that FrameFolderSink writes: "00000.png", "pixels" and, of folders, "0".
+bool is_of_frames(std::string_view name) noexcept {
+  if (name == "pixels") return true;
+  if (name.ends_with(".png")) name.remove_suffix(4);
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 void remove_entries(int folder, int levels) noexcept {
-  for_each_name(folder, [&](const char* name) { remove_in(folder, name, levels); });
+  for_each_name(folder, [&](const char* name) {
+    if (is_of_frames(name)) remove_in(folder, name, levels);
+  });
 }
 
 }  // namespace
@@ -159,39 +168,11 @@ std::string place_here() {
   return text;
 }
 
-bool is_frame_number(std::string_view name) {
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// True if an open folder holds only what FrameFolderSink writes, all owned by this user.
-bool holds_frames_alone(int folder, int levels) noexcept {
-  bool alone = true;
-  for_each_name(folder, [&](const char* name) {
-    struct stat status {};
-    alone = alone && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid();
-    if (!alone) return;
-    std::string_view stem = name;
-    if (S_ISREG(status.st_mode)) {
-      const bool png = stem.ends_with(".png");
-      if (png) stem.remove_suffix(4);
-      alone = stem == "pixels" || (png && is_frame_number(stem));
-      return;
-    }
-    alone = S_ISDIR(status.st_mode) && is_frame_number(stem) && levels > 1;
-    if (!alone) return;
-    const Descriptor inner(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    alone = inner.number() >= 0 && holds_frames_alone(inner.number(), levels - 1);
-  });
-  return alone;
-}
-
-/// True for a regular file of this user, and for a folder of this user's frames.
-bool is_left_by_user(int parent, const char* name) noexcept {
+/// True for a regular file or a folder of this user.
+bool is_of_user(int parent, const char* name) noexcept {
   struct stat status {};
-  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != geteuid()) return false;
-  if (!S_ISDIR(status.st_mode)) return S_ISREG(status.st_mode);
-  const Descriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  return folder.number() >= 0 && holds_frames_alone(folder.number(), kFolderLevels);
+  return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == geteuid() &&
+         (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 }  // namespace
@@ -224,7 +205,7 @@ void remove_left_behind(const std::filesystem::path& file, const std::string& ma
     const std::string own = process_mark(process), expected = start + own + suffix;
     if (process <= 0 || (whole != expected && whole != expected + ".partial-" + own)) return;
     const bool ended = process == getpid() || has_ended(process);
-    if (ended && is_left_by_user(folder.number(), name)) remove_in(folder.number(), name, kFolderLevels);
+    if (ended && is_of_user(folder.number(), name)) remove_in(folder.number(), name, kFolderLevels);
   });
 } catch (...) {
   // Out of memory: the leftovers stay until the next run.

@@ -31,8 +31,8 @@ void remove_files_on_signals();
 /// Removes the registered files now, the newest first, for a program that ends itself. Async-signal-safe.
 void remove_named_files() noexcept;
 
-/// Removes a file, or a folder with its files and one level of subfolders. Links are removed, not followed.
-/// Async-signal-safe.
+/// Removes a file, or a folder of frames with one level of subfolders. Other files in the folder stay, and
+/// then the folder does too. Links are removed, not followed. Async-signal-safe.
 void remove_with_contents(const char* path) noexcept;
 
 /// Removes the contents of an open folder in the same way. The folder itself stays.
@@ -47,8 +47,7 @@ std::string process_mark();  ///< of this process
 bool has_ended(int process) noexcept;
 
 /// Removes leftovers `<file>.<mark>-<process_mark><suffix>` next to `file`. Their process must be this one,
-/// or have ended in this place. This user must own them. Only regular files and folders with nothing but
-/// frames are removed, and also partial files of leftovers.
+/// or have ended in this place. This user must own them. Partial files of leftovers are removed as well.
 void remove_left_behind(const std::filesystem::path& file, const std::string& mark,
                         const std::string& suffix = "") noexcept;
 

@@ -42,7 +42,7 @@ TEST_CASE("a signal removes what is named, and of folders those in which nothing
   std::filesystem::create_directories(scratch / "partial/0");
   scratch.write("a/b/c/o.partial-1", "x");
   scratch.write("kept/picture", "x");
-  scratch.write("partial/0/picture", "x");
+  scratch.write("partial/0/00000.png", "x");
   end_by_signal(scratch, {"a", "a/b", "a/b/c", "kept"}, {"a/b/c/o.partial-1", "partial"});
   CHECK(scratch.files() == std::vector<std::string>{"kept"});
   CHECK(test::read_bytes(scratch / "kept/picture") == "x");
