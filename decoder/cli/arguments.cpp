@@ -59,7 +59,6 @@ constexpr KnownOption kKnownOptions[] = {
     {kSearch, "--points"},
     {kSearch, "--quick"},
     {kSearch, "--repeats"},
-    {kSearch, "--seconds"},
     {kSearch, "--accept-noise"},
     {kOutput, "--output", "PATH"},
     {kOutput, "--quality"},

@@ -14,7 +14,6 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/weights/random_weights.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/decode_calls.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/measure_latency.h"
@@ -24,6 +23,7 @@ namespace headroom::profiler {
 namespace {
 
 constexpr double kAssumedFlops = 100e9;    // FLOP/s, until the first decode is measured
+constexpr double kTableSeconds = 15;       // until the first table is measured
 constexpr int64_t kTiledPositions = 1024;  // latent positions of the tiled decode
 
 /// A decode that was measured layer by layer.
@@ -47,7 +47,7 @@ class Collecting {
                             request.tf32};
       plans_.push_back(untiled_plan(model, decoded, device_record(kind).algorithms.back()));
     }
-    if (gpu == nullptr && !request.effort.coarse) plans_.push_back(tiled_plan());
+    if (gpu == nullptr && !request.coarse) plans_.push_back(tiled_plan());
     for (const Plan& plan : plans_) work_.push_back(flops_of(plan));
     for (size_t s = 0; s < request.sizes.size(); ++s) latents_.push_back(sizes_of(graph_, plans_[s]).latent);
     const Profiled profiled{model, plans_, weights, request.dtype};
@@ -58,19 +58,14 @@ class Collecting {
   Profile run() {
     started_seconds_ = clock_();
     describe();
-    const bool on_cpu = device_record(profile_.device_kind).is_host;
     time_engines();
-    if (on_cpu) start_benchmark();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) take(s);
-    if (!on_cpu) start_benchmark();
     measure_tables();
     return std::move(profile_);
   }
 
  private:
-  void start_benchmark() { benchmark_ = device_->benchmark(clock_, request_.effort.target_error); }
-
   /// Tiled plan of the first size. Halves a large picture until its decode is short.
   Plan tiled_plan() const {
     Request small = plans_.front().request;
@@ -129,7 +124,7 @@ class Collecting {
   double seconds_left(size_t s, double share) const {
     double work = 0;
     for (size_t i = s; i < work_.size(); ++i) work += work_[i] * (i == s ? 1 - share : 1);
-    return work / flops_per_second_ + request_.effort.seconds;
+    return work / flops_per_second_ + kTableSeconds;
   }
 
   /// Decodes a size, or the small tiled decode.
@@ -148,11 +143,9 @@ class Collecting {
     LayerRecorder recorder(graph_, extents, device_->timer(), [&](double share, const std::string& layer) {
       tell(seconds_left(s, (run + share) / request_.repeats), label + " " + layer);
     });
-    std::optional<ClockDrift> drift;
-    if (benchmark_) drift.emplace(*benchmark_, clock_, points_.reference_seconds);
-    DecodeCallRecorder calls(
-        graph_, extents, [&] { return drift->sample(); }, &recorder);
-    EventSink& events = drift ? static_cast<EventSink&>(calls) : recorder;
+    DecodeCallRecorder calls(graph_, extents, &recorder);
+    const bool on_cpu = device_record(profile_.device_kind).is_host;
+    EventSink& events = on_cpu ? static_cast<EventSink&>(calls) : recorder;
     const double began = clock_(), waited = device_->waited_seconds();
     for (; run < request_.repeats; ++run) {
       const RunStats stats = device_->decode(s, input, shape, events);
@@ -183,9 +176,10 @@ class Collecting {
   }
 
   void measure_tables() {
-    const LatencyRequest asked{request_.effort, clock_,
-                               [&](double, double left, const std::string& table) { tell(left, table); }};
-    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark_, asked, points_);
+    const LatencyRequest asked{request_.coarse, clock_,
+                               [&](double left, const std::string& table) { tell(left, table); }};
+    const std::unique_ptr<Benchmark> benchmark = device_->benchmark(clock_, asked.target_error());
+    MeasuredLatency found = measure_latency_tables(graph_, latents_, *benchmark, asked);
     profile_.latency_tables = std::move(found.tables);
     profile_.precision = found.precision;
     if (device_record(profile_.device_kind).is_host) meet_measured();
@@ -202,10 +196,8 @@ class Collecting {
       waited_seconds += decode.size.seconds * decode.waited_share;
     }
     if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
-    const ClockDrift drift(*benchmark_, clock_, points_.reference_seconds);
-    const auto add = [&](size_t s) { decodes.push_back(without_drift(decodes_[s].calls, drift)); };
-    for (size_t s = request_.sizes.size(); s < plans_.size(); ++s) add(s);
-    for (size_t s = 0; s < request_.sizes.size(); ++s) add(s);
+    for (size_t s = request_.sizes.size(); s < plans_.size(); ++s) decodes.push_back(decodes_[s].calls);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) decodes.push_back(decodes_[s].calls);
     precision.decode_ratio = calibrate_with_decodes(profile_.latency_tables, decodes);
   }
 
@@ -218,10 +210,8 @@ class Collecting {
   std::vector<double> work_;  ///< FLOPs by plan, all repeats included
   std::vector<Extent> latents_;
   std::unique_ptr<ProfiledDevice> device_;
-  std::unique_ptr<Benchmark> benchmark_;  ///< on a GPU, created after the last decode
   Profile profile_;
   std::vector<MeasuredDecode> decodes_;  ///< by plan
-  MeasuredPoints points_;
   double started_seconds_ = 0, share_ = 0;
   double flops_per_second_ = kAssumedFlops;
 };

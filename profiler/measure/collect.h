@@ -8,8 +8,7 @@
 #include "decoder/cpu/packed_weights.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
-#include "profiler/measure/clock_drift.h"
-#include "profiler/measure/measure_latency.h"
+#include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {
@@ -23,7 +22,7 @@ struct ProfileRequest {
   Dtype dtype = Dtype::fp32;  ///< of kept tensors
   Tf32 tf32{};                ///< only for fp32 on a GPU
   int repeats = 1;            ///< decodes of each size
-  LatencyEffort effort{};
+  bool coarse = false;  ///< measures about every second point of the latency tables, and no tiled decode
   std::string weights_source;    ///< "files" or "random"
   std::string scratch_folder{};  ///< folder whose file write and read rates to measure; empty: none
 };

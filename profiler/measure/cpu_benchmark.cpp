@@ -17,13 +17,6 @@
 #include "profiler/measure/precision.h"
 
 namespace headroom::profiler {
-namespace {
-
-constexpr int kReferenceCalls = 3;
-constexpr int64_t kSide = 32;
-constexpr KernelShape kShape{.inputs = 64, .outputs = 64, .rows = 3, .columns = 3};
-
-}  // namespace
 
 CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const ParameterSource& weights, Clock clock,
                            double target_error)
@@ -33,12 +26,7 @@ CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const Parameter
       clock_(std::move(clock)),
       target_error_(target_error),
       pool_(int64_t{1} << 40),
-      operands_(pool_, sizes_of(graph, plan).dtype),
-      input_(filled_tile(pool_, {{0, 1}, {-1, kSide + 1}, {-1, kSide + 1}}, kShape.inputs)),
-      output_(filled_tile(pool_, region_of(kSide, kSide), kShape.outputs)),
-      kernel_(filled(pool_, kShape.floats(ConvolutionAlgorithm::direct))),
-      bias_(filled(pool_, kShape.outputs)) {
-  reference_seconds();  // starts all threads
+      operands_(pool_, sizes_of(graph, plan).dtype) {
   waits_.follow();
 }
 
@@ -78,7 +66,7 @@ Call CpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_
   return call;
 }
 
-double CpuBenchmark::seconds(const Call& call) {
+Estimate CpuBenchmark::seconds(const Call& call) {
   CallTimes times(target_error_);
   while (!times.enough()) {
     const double start = clock_();
@@ -86,20 +74,7 @@ double CpuBenchmark::seconds(const Call& call) {
     times.add(clock_() - start);
   }
   // The median, not the minimum: a decode makes each call only once.
-  return times.seconds();
-}
-
-double CpuBenchmark::reference_seconds() {
-  double quickest = std::numeric_limits<double>::infinity();
-  for (int call = 0; call < kReferenceCalls; ++call) {
-    const double start = clock_();
-    convolve(pool_, {input_.view(),
-                     {kShape, ConvolutionAlgorithm::direct, kernel_.get(), bias_.get()},
-                     output_.view(),
-                     output_.region});
-    quickest = std::min(quickest, clock_() - start);
-  }
-  return quickest;
+  return times.estimate();
 }
 
 namespace {

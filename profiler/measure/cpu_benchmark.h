@@ -10,7 +10,6 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/schedule/storage.h"
 #include "profiler/measure/calls.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/operands.h"
 #include "profiler/measure/operator_benchmark.h"
 
@@ -46,9 +45,7 @@ class CpuBenchmark final : public Benchmark {
   DeviceKind device() const override { return DeviceKind::cpu; }
   Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
-  double seconds(const Call& call) override;
-  double reference_seconds() override;
-  double steady_clock_drift_seconds() const override { return 20e-3; }
+  Estimate seconds(const Call& call) override;
   double waited_seconds() const override { return waits_.seconds(); }
   int threads() const override { return thread_count(); }
   int64_t live_bytes() const override { return pool_.live_bytes(); }
@@ -77,8 +74,6 @@ class CpuBenchmark final : public Benchmark {
   CpuOperands operands_;
   ProcessorWaits waits_;
   std::shared_ptr<Prepared> prepared_;  ///< cache of the last one, since an operation's calls are consecutive
-  Tile input_, output_;                 ///< operands of the reference call
-  std::shared_ptr<float> kernel_, bias_;
 };
 
 }  // namespace headroom::profiler

@@ -81,7 +81,7 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
     rows = made.y * made.x;
     columns = latency_table_extent(graph_, graph_.op(step.op), sizes_.latent).x;
   }
-  auto& [count, seconds] = calls_[{table, rows, columns, sample_()}];
+  auto& [count, seconds] = calls_[{table, rows, columns}];
   count += calls.calls;
   seconds += done.seconds;
 }
@@ -89,14 +89,8 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
 std::vector<DecodeCalls> DecodeCallRecorder::calls() const {
   std::vector<DecodeCalls> list;
   for (const auto& [key, found] : calls_)
-    list.push_back(
-        {std::get<0>(key), std::get<1>(key), std::get<2>(key), found.first, found.second, std::get<3>(key)});
+    list.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), found.first, found.second});
   return list;
-}
-
-std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift) {
-  for (DecodeCalls& each : calls) each.seconds /= drift.at(each.sample);
-  return calls;
 }
 
 Plan tiled_for_calls(const Graph& graph, Plan untiled) {

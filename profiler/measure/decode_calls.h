@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -9,39 +8,32 @@
 
 #include "decoder/interpreter/events.h"
 #include "decoder/plan/sizes.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/profile/latency_table.h"
 
 namespace headroom::profiler {
 
-/// Calls of one latency table at one extent, in one decode and after one clock-drift sample.
+/// Calls of one latency table at one extent, in one decode.
 struct DecodeCalls {
   std::string table;
   int64_t rows = 0, columns = 0;
   double calls = 0;
   double seconds = 0;  ///< total of all calls
-  size_t sample = 0;   ///< index of the clock-drift sample (clock_drift.h)
   friend bool operator==(const DecodeCalls&, const DecodeCalls&) = default;
 };
 
-/// Adds up step times of CPU decodes by latency table and extent, and forwards all events. Calls `sample`
-/// after each step to get the index of the current clock-drift sample.
+/// Adds up step times of CPU decodes by latency table and extent, and forwards all events.
 class DecodeCallRecorder final : public ForwardingEvents {
  public:
-  DecodeCallRecorder(const Graph& graph, const Sizes& sizes, std::function<size_t()> sample, EventSink* next)
-      : ForwardingEvents(next), graph_(graph), sizes_(sizes), sample_(std::move(sample)) {}
+  DecodeCallRecorder(const Graph& graph, const Sizes& sizes, EventSink* next)
+      : ForwardingEvents(next), graph_(graph), sizes_(sizes) {}
   void step_done(const Plan& plan, const StepDone& done) override;
   std::vector<DecodeCalls> calls() const;
 
  private:
   const Graph& graph_;
   Sizes sizes_;
-  std::function<size_t()> sample_;
-  std::map<std::tuple<std::string, int64_t, int64_t, size_t>, std::pair<double, double>> calls_;
+  std::map<std::tuple<std::string, int64_t, int64_t>, std::pair<double, double>> calls_;
 };
-
-/// Divides each time by the clock drift at its sample.
-std::vector<DecodeCalls> without_drift(std::vector<DecodeCalls> calls, const ClockDrift& drift);
 
 /// Cuts every pass of an untiled plan into tiles of about 1/8 of its rows × 1/4 of its columns.
 Plan tiled_for_calls(const Graph& graph, Plan untiled);

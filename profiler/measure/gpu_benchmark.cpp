@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kBatchSeconds = 5e-3;
 constexpr int64_t kMostCallsOfBatch = 4096;
-constexpr int64_t kReferenceSide = 64;
+constexpr int kBatches = 3;
 constexpr int64_t kNoEnd = int64_t{1} << 60;
 
 int64_t most_values(const Graph& graph, const std::vector<Extent>& latents) {
@@ -36,16 +36,6 @@ int64_t most_values(const Graph& graph, const std::vector<Extent>& latents) {
     if (!tensor.statistics) most = std::max(most, positions(whole) * tensor.channels);
   }
   return most;
-}
-
-/// The convolution with the most FLOPs per position.
-const Op& heaviest(const Graph& graph, const Extent& latent) {
-  return *std::max_element(graph.ops().begin(), graph.ops().end(), [&](const Op& a, const Op& b) {
-    const auto flops = [&](const Op& op) {
-      return op.kind == OpKind::conv ? flops_per_position(graph, op, latent) : 0.0;
-    };
-    return flops(a) < flops(b);
-  });
 }
 
 }  // namespace
@@ -96,11 +86,6 @@ void GpuBenchmark::prepare(int64_t cold_values) {
   }
   // Each pass start computes scales and shifts that the calls read.
   for (size_t pass = 0; pass < plan_.passes.size(); ++pass) device_->begin_pass(pass);
-  const Op& op = heaviest(graph_, sizes.latent);
-  const Extent whole = extent_of(graph_.tensor(op.output), sizes.latent);
-  reference_ = operation_call(op, ConvolutionAlgorithm::direct, std::min(kReferenceSide, whole.y),
-                              std::min(kReferenceSide, whole.x));
-  reference_.run();
 }
 
 Call GpuBenchmark::operation_call(const Op& op, ConvolutionAlgorithm, int64_t rows, int64_t columns) {
@@ -111,7 +96,7 @@ Call GpuBenchmark::moving_call(const std::string& step, int64_t channels, int64_
   return calls_->moving(step, channels, rows, columns);
 }
 
-double GpuBenchmark::seconds(const Call& call) {
+Estimate GpuBenchmark::seconds(const Call& call) {
   batch_seconds(call, 1);  // warm-up: libraries select an algorithm
   int64_t calls = 1;
   double spent = batch_seconds(call, calls);
@@ -120,7 +105,9 @@ double GpuBenchmark::seconds(const Call& call) {
     calls = std::min(kMostCallsOfBatch, std::max(2 * calls, enough));
     spent = batch_seconds(call, calls);
   }
-  return spent / double(calls);
+  std::vector<double> seconds{spent / double(calls)};
+  while (seconds.size() < kBatches) seconds.push_back(batch_seconds(call, calls) / double(calls));
+  return estimate_of(seconds);
 }
 
 double GpuBenchmark::batch_seconds(const Call& call, int64_t calls) {

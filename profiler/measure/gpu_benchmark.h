@@ -7,7 +7,6 @@
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/memory/gpu_reservation.h"
 #include "profiler/measure/calls.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/operands.h"
 #include "profiler/measure/operator_benchmark.h"
 
@@ -58,9 +57,7 @@ class GpuBenchmark final : public Benchmark {
   DeviceKind device() const override { return DeviceKind::cuda; }
   Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
-  double seconds(const Call& call) override;
-  double reference_seconds() override { return seconds(reference_); }
-  double steady_clock_drift_seconds() const override { return 0.2; }
+  Estimate seconds(const Call& call) override;
   int64_t live_bytes() const override { return memory_->live_bytes(); }
   void start_window() override { memory_->start_window(); }
   int64_t window_peak_bytes() const override { return memory_->window_peak_bytes(); }
@@ -84,7 +81,6 @@ class GpuBenchmark final : public Benchmark {
   std::optional<GpuDevice> device_;
   std::optional<GpuOperands> operands_;
   std::optional<Calls> calls_;
-  Call reference_;
 };
 
 }  // namespace headroom::profiler

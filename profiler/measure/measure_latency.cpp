@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/latency_subjects.h"
 
 namespace headroom::profiler {
 namespace {
 
-constexpr size_t kMostVisits = 8;
 constexpr int64_t kLargePositions = 1 << 13;
 /// On a CPU, longer calls are extrapolated from smaller ones instead of measured.
 constexpr double kLongSeconds = 60e-3, kLongSecondsCoarse = 30e-3;
@@ -27,122 +26,76 @@ bool is_large(const LatencyTable& table, size_t i) {
 class Measuring {
  public:
   Measuring(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark,
-            const LatencyRequest& request, MeasuredPoints& points)
+            const LatencyRequest& request)
       : benchmark_(benchmark),
         request_(request),
-        points_(points),
-        clock_drift_(benchmark, request.clock, points.reference_seconds),
-        subjects_(latency_subjects(graph, latents, benchmark, request.effort.coarse)),
-        long_(subjects_.size()) {
-    for (const LatencySubject& subject : subjects_) {
-      points_.tables[subject.table.name].resize(subject.points());
-    }
-  }
+        subjects_(latency_subjects(graph, latents, benchmark, request.coarse)) {}
 
   MeasuredLatency run() {
-    started_seconds_ = request_.clock();
-    for (size_t round = 0; round < kMostVisits; ++round) {
-      if (!visit_all(round)) break;
-    }
     MeasuredLatency measured;
-    measured.precision.target = request_.effort.target_error;
-    measured.precision.clock_drift = clock_drift_.typical();
-    for (size_t s = 0; s < subjects_.size(); ++s) measured.tables.push_back(finished(s, measured.precision));
-    if (seconds_ > 0) measured.precision.waited_share = waited_seconds_ / seconds_;
+    measured.precision.target = request_.target_error();
+    const double began = request_.clock(), waited = benchmark_.waited_seconds();
+    for (size_t s = 0; s < subjects_.size(); ++s) {
+      const double spent = request_.clock() - began;
+      request_.progress(spent / double(std::max<size_t>(s, 1)) * double(subjects_.size() - s),
+                        subjects_[s].table.name);
+      measured.tables.push_back(measure(subjects_[s], measured.precision));
+    }
+    const double took = std::max(1e-9, request_.clock() - began) * benchmark_.threads();
+    measured.precision.waited_share = std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0);
     return measured;
   }
 
  private:
-  const LatencyEffort& effort() const { return request_.effort; }
-  std::vector<MeasuredPoint>& found(size_t s) { return points_.tables[subjects_[s].table.name]; }
-
-  Estimate estimate(const MeasuredPoint& point) const {
-    std::vector<CorrectedVisit> visits;
-    for (const Visit& visit : point.visits)
-      visits.push_back({visit.seconds / clock_drift_.at(visit.sample), visit.waited_share});
-    return estimate_of(visits);
-  }
-
-  bool due(size_t s, size_t i, size_t round) {
-    if (is_large(subjects_[s].table, i) || (!long_[s].empty() && long_[s][i])) return false;
-    const MeasuredPoint& point = found(s)[i];
-    if (point.visits.size() < static_cast<size_t>(effort().visits)) return point.visits.size() <= round;
-    return round >= static_cast<size_t>(effort().visits) && point.visits.size() < kMostVisits &&
-           estimate(point).relative_error > effort().target_error;
-  }
-
-  /// Runs one round. Returns false if no point is due or the time is over. The first round always finishes,
-  /// because the tables need it.
-  bool visit_all(size_t round) {
-    std::vector<std::vector<size_t>> lists;
-    size_t count = 0, done = 0;
-    for (size_t s = 0; s < subjects_.size(); ++s) {
-      lists.emplace_back();
-      // Largest first: the first call touches all memory pages that the others need.
-      for (size_t i = subjects_[s].table.seconds.size(); i-- > 0;) {
-        if (due(s, i, round)) lists.back().push_back(i);
-      }
-      for (size_t i = subjects_[s].table.seconds.size(); i < subjects_[s].points(); ++i) {
-        if (due(s, i, round)) lists.back().push_back(i);
-      }
-      count += lists.back().size();
-    }
-    const double began = request_.clock();
-    for (size_t s = 0; s < subjects_.size(); ++s) {
-      if (lists[s].empty()) continue;
-      const double now = request_.clock(), over = effort().seconds - (now - started_seconds_);
-      if (round > 0 && over <= 0) return false;
-      if (done > 0) seconds_per_point_ = (now - began) / double(done);
-      tell(s, round, double(count - done), over);
-      visit(s, lists[s]);
-      done += lists[s].size();
-    }
-    return count > 0;
-  }
-
-  /// Reports progress, with `points` left in this round and `over_seconds` until the time limit.
-  void tell(size_t s, size_t round, double points, double over_seconds) {
-    const double spent = request_.clock() - started_seconds_;
-    const double here = seconds_per_point_ * points;
-    // Estimates each remaining mandatory round at the mean time of the rounds so far, within the time limit.
-    const double rounds = std::max(0.0, double(effort().visits) - 1 - double(round));
-    const double later = rounds * (spent + (round == 0 ? here : 0)) / double(round + 1);
-    const double within = std::max(0.0, over_seconds);
-    double left = here + std::min(later, std::max(0.0, within - here));
-    if (seconds_per_point_ == 0) left = within;
-    if (round > 0) left = std::min(left, within);
-    request_.progress(spent / std::max(spent + left, 1e-9), left, subjects_[s].table.name);
-  }
-
-  void visit(size_t s, const std::vector<size_t>& list) {
-    const LatencySubject& subject = subjects_[s];
-    if (long_[s].empty()) find_long(s);
+  LatencyTable measure(const LatencySubject& subject, MeasuredPrecision& precision) {
+    LatencyTable table = subject.table;
+    const std::vector<bool> is_long = long_points(subject);
+    std::vector<double> errors;  // at held-out points
+    double seconds = 0, off_seconds = 0;
     bool first = true;
-    for (size_t i : list) {
-      if (long_[s][i]) continue;
-      const size_t sample = clock_drift_.sample();
+    const auto measured = [&](size_t i) {
       const Call call = subject.call(i);
-      if (first) call.run();
-      first = false;
+      if (std::exchange(first, false)) call.run();
       const int64_t before = benchmark_.live_bytes();
       benchmark_.start_window();
-      const double waited = benchmark_.waited_seconds(), began = request_.clock();
-      const double seconds = benchmark_.seconds(call);
-      const double took = std::max(1e-9, request_.clock() - began) * benchmark_.threads();
-      MeasuredPoint& point = found(s)[i];
-      point.visits.push_back(
-          {seconds, sample, std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0)});
-      const int64_t beside = benchmark_.window_peak_bytes() - before - call.result_bytes;
-      point.workspace_bytes = std::max({point.workspace_bytes, beside, int64_t{0}});
+      const Estimate found = benchmark_.seconds(call);
+      const bool noisy = found.relative_error > request_.target_error();
+      ++precision.points;
+      precision.noisy_points += noisy ? 1 : 0;
+      table.noisy_points += noisy ? 1 : 0;
+      if (i < table.seconds.size()) {
+        table.workspace_bytes[i] =
+            std::max<int64_t>(0, benchmark_.window_peak_bytes() - before - call.result_bytes);
+      }
+      return found;
+    };
+    // Largest first: the first call touches all memory pages that the others need.
+    for (size_t i = table.seconds.size(); i-- > 0;) {
+      if (is_large(table, i) || is_long[i]) continue;
+      const Estimate found = measured(i);
+      table.seconds[i] = std::max(found.seconds, 1e-9);
+      seconds += found.seconds;
+      off_seconds += found.seconds * found.relative_error;
     }
+    if (seconds > 0) table.relative_error = off_seconds / seconds;
+    deduce(table);
+    make_monotone(table);
+    for (size_t i = table.seconds.size(); i < subject.points(); ++i) {
+      if (is_long[i]) continue;
+      const auto [rows, columns] = subject.extent(i);
+      const double told = table.seconds_at(double(rows), double(columns));
+      errors.push_back(std::abs(told / std::max(measured(i).seconds, 1e-9) - 1));
+    }
+    table.held_out_points = static_cast<int64_t>(errors.size());
+    if (!errors.empty()) table.held_out_error = median(std::move(errors));
+    return table;
   }
 
   /// Finds the points that are too slow to measure, from one call with few rows.
-  void find_long(size_t s) {
-    const LatencySubject& subject = subjects_[s];
+  std::vector<bool> long_points(const LatencySubject& subject) {
     const LatencyTable& table = subject.table;
-    long_[s].assign(subject.points(), false);
-    if (!device_record(benchmark_.device()).is_host) return;
+    std::vector<bool> found(subject.points(), false);
+    if (!device_record(benchmark_.device()).is_host) return found;
     const size_t width = table.columns.size();
     size_t row = 0;
     while (row + 1 < table.rows.size() && table.rows[row + 1] <= kProbedRows) ++row;
@@ -151,36 +104,13 @@ class Measuring {
     call.run();
     const double began = request_.clock();
     call.run();
-    const double longest = effort().coarse ? kLongSecondsCoarse : kLongSeconds;
+    const double longest = request_.coarse ? kLongSecondsCoarse : kLongSeconds;
     const double of_position = (request_.clock() - began) / subject.positions(probe);
     for (size_t i = 0; i < subject.points(); ++i) {
       const bool deducible = i >= table.seconds.size() || i / width >= std::max(kRowsBelowLong, row + 1);
-      long_[s][i] = deducible && subject.positions(i) * of_position > longest;
+      found[i] = deducible && subject.positions(i) * of_position > longest;
     }
-  }
-
-  LatencyTable finished(size_t s, MeasuredPrecision& precision) {
-    LatencyTable table = subjects_[s].table;
-    const std::vector<MeasuredPoint>& points = found(s);
-    double seconds = 0, off_seconds = 0;
-    for (size_t i = 0; i < points.size(); ++i) {
-      if (points[i].visits.empty()) continue;
-      const Estimate found_out = estimate(points[i]);
-      ++precision.points;
-      if (found_out.relative_error > effort().target_error) ++precision.noisy_points, ++table.noisy_points;
-      seconds_ += found_out.seconds;
-      waited_seconds_ += found_out.seconds * found_out.waited_share;
-      if (i >= table.seconds.size()) continue;
-      table.seconds[i] = std::max(found_out.seconds, 1e-9);
-      table.workspace_bytes[i] = points[i].workspace_bytes;
-      seconds += found_out.seconds;
-      off_seconds += found_out.seconds * found_out.relative_error;
-    }
-    if (seconds > 0) table.relative_error = off_seconds / seconds;
-    deduce(table);
-    make_monotone(table);
-    compare_held_out(s, table);
-    return table;
+    return found;
   }
 
   /// Extrapolates unmeasured points: in proportion to rows, or by the growth at full width for the largest
@@ -204,38 +134,16 @@ class Measuring {
     }
   }
 
-  void compare_held_out(size_t s, LatencyTable& table) {
-    std::vector<double> errors;
-    for (size_t i = table.seconds.size(); i < subjects_[s].points(); ++i) {
-      const MeasuredPoint& point = found(s)[i];
-      if (point.visits.empty()) continue;
-      const auto [rows, columns] = subjects_[s].extent(i);
-      const double told = table.seconds_at(double(rows), double(columns));
-      errors.push_back(std::abs(told / std::max(estimate(point).seconds, 1e-9) - 1));
-    }
-    table.held_out_points = static_cast<int64_t>(errors.size());
-    if (errors.empty()) return;
-    std::sort(errors.begin(), errors.end());
-    table.held_out_error = errors[errors.size() / 2];
-  }
-
   Benchmark& benchmark_;
   const LatencyRequest& request_;
-  MeasuredPoints& points_;
-  ClockDrift clock_drift_;
-  std::vector<LatencySubject> subjects_;
-  std::vector<std::vector<bool>> long_;  ///< by subject and point; empty until the subject's first visit
-  double started_seconds_ = 0;
-  double seconds_per_point_ = 0;             ///< in this round so far, or in the one before
-  double seconds_ = 0, waited_seconds_ = 0;  ///< summed over all points
+  const std::vector<LatencySubject> subjects_;
 };
 
 }  // namespace
 
 MeasuredLatency measure_latency_tables(const Graph& graph, const std::vector<Extent>& latents,
-                                       Benchmark& benchmark, const LatencyRequest& request,
-                                       MeasuredPoints& points) {
-  return Measuring(graph, latents, benchmark, request, points).run();
+                                       Benchmark& benchmark, const LatencyRequest& request) {
+  return Measuring(graph, latents, benchmark, request).run();
 }
 
 void run_dry_latency_tables(const Graph& graph, const std::vector<Extent>& latents, Benchmark& benchmark) {

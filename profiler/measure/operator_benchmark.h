@@ -1,12 +1,21 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
+#include "profiler/measure/precision.h"
 
 namespace headroom::profiler {
+
+/// Monotonic clock, in seconds since an arbitrary origin.
+using Clock = std::function<double()>;
+
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// A prepared call that can be repeated, and the bytes of its result.
 struct Call {
@@ -30,11 +39,7 @@ class Benchmark {
   virtual Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) = 0;
 
   /// Seconds of one call, measured over several calls.
-  virtual double seconds(const Call& call) = 0;
-  /// Seconds of a fixed reference call.
-  virtual double reference_seconds() = 0;
-  /// Seconds for which one measurement of the clock drift stays valid.
-  virtual double steady_clock_drift_seconds() const = 0;
+  virtual Estimate seconds(const Call& call) = 0;
 
   /// Seconds that this process's threads have waited for processors that other programs held, summed over
   /// threads. 0 if unknown or if the device is not shared.

@@ -9,17 +9,15 @@ namespace {
 
 constexpr double kLeastSpentSeconds = 1e-3;  // clock resolution and overhead are then negligible
 constexpr size_t kLeastCalls = 3;
-constexpr double kShareSeconds = 5e-3;
+constexpr double kShareSeconds = 10e-3;
 constexpr size_t kMostCalls = 400;
-constexpr double kLongCall = 30e-3;  // another visit is then worth more than another call
+constexpr double kLongSeconds = 30e-3;
+constexpr size_t kLeastLongCalls = 2;
 
 // Factors for a normal distribution: standard deviation over median absolute deviation, standard error of the
 // median over that of the mean, and range of two, three and four values over standard deviation.
 constexpr double kDeviationByMedian = 1.4826, kMedianByMean = 1.2533;
 constexpr std::array<double, 5> kRangeByDeviation{0, 0, 1.128, 1.693, 2.059};
-
-constexpr double kUndisturbed = 0.02;  // maximum waited share of an undisturbed visit
-constexpr double kErrorOfOneVisit = 0.10;
 
 }  // namespace
 
@@ -62,24 +60,10 @@ void CallTimes::add(double seconds) {
 
 bool CallTimes::enough() const {
   if (seconds_.empty()) return false;
-  if (seconds_.size() >= kMostCalls || spent_ >= kLongCall) return true;
+  if (seconds_.size() >= kMostCalls) return true;
+  if (seconds_.size() >= kLeastLongCalls && spent_ >= kLongSeconds) return true;
   if (seconds_.size() < kLeastCalls || spent_ < kLeastSpentSeconds) return false;
   return spent_ >= kShareSeconds || estimate_of(seconds_).relative_error <= target_;
-}
-
-Estimate estimate_of(const std::vector<CorrectedVisit>& visits) {
-  std::vector<double> all, undisturbed, waited;
-  for (const CorrectedVisit& visit : visits) {
-    all.push_back(visit.seconds);
-    waited.push_back(visit.waited_share);
-    if (visit.waited_share <= kUndisturbed) undisturbed.push_back(visit.seconds);
-  }
-  if (undisturbed.size() >= 2) return estimate_of(undisturbed);
-  Estimate estimate = estimate_of(all);
-  estimate.waited_share = median(std::move(waited));
-  if (all.size() == 1) estimate.relative_error = kErrorOfOneVisit;
-  estimate.relative_error = std::max(estimate.relative_error, estimate.waited_share);
-  return estimate;
 }
 
 }  // namespace headroom::profiler

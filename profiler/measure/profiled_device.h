@@ -10,7 +10,6 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/layer_recorder.h"
 #include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"
@@ -32,7 +31,7 @@ class ProfiledDevice {
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
   /// See Benchmark::waited_seconds().
   virtual double waited_seconds() const { return 0; }
-  /// On a GPU, call it after the last decode. The device must outlive the benchmark. `target_error` applies
+  /// Call it after the last decode. The device must outlive the benchmark. `target_error` applies
   /// to repeated calls if the device times them one by one.
   virtual std::unique_ptr<Benchmark> benchmark(Clock clock, double target_error) = 0;
 };

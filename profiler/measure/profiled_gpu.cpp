@@ -11,7 +11,6 @@
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/validator/validator.h"
-#include "profiler/measure/clock_drift.h"
 #include "profiler/measure/gpu_benchmark.h"
 #include "profiler/measure/plan_engines.h"
 #include "profiler/measure/precision.h"

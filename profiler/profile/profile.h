@@ -53,7 +53,6 @@ struct MeasuredPrecision {
   double target = 0;         ///< target relative standard error of each point
   int64_t points = 0;        ///< measured
   int64_t noisy_points = 0;  ///< points that missed the target
-  double clock_drift = 0;    ///< mean relative deviation of the device's speed from its median
   double waited_share = 0;   ///< share of time spent waiting for processors that other programs held
   /// Measured over predicted seconds of the last profiled size, before calibration; 1 on a GPU. Tables time
   /// calls back to back. Calls inside a decode find other cache contents, so the CPU's tables are calibrated.

@@ -78,14 +78,15 @@ LatencyTable latency_table_from_json(const JsonFields& entry) {
 }
 
 nlohmann::json to_json(const MeasuredPrecision& precision) {
-  return {{"target_error", precision.target},       {"points", precision.points},
-          {"noisy_points", precision.noisy_points}, {"clock_drift", precision.clock_drift},
-          {"waited_share", precision.waited_share}, {"decode_ratio", precision.decode_ratio}};
+  return {{"target_error", precision.target},
+          {"points", precision.points},
+          {"noisy_points", precision.noisy_points},
+          {"waited_share", precision.waited_share},
+          {"decode_ratio", precision.decode_ratio}};
 }
 
 MeasuredPrecision precision_from_json(const JsonFields& entry) {
-  return {not_negative(entry["target_error"]), bytes(entry["points"]),
-          bytes(entry["noisy_points"]),        not_negative(entry["clock_drift"]),
+  return {not_negative(entry["target_error"]), bytes(entry["points"]), bytes(entry["noisy_points"]),
           not_negative(entry["waited_share"]), more_than_zero(entry["decode_ratio"])};
 }
 

@@ -18,8 +18,7 @@ double table_error(const LatencyTable& latency_table) {
 }
 
 double common_error(const Profile& profile) {
-  const MeasuredPrecision& precision = profile.precision;
-  return std::hypot(kUsualError, precision.clock_drift, precision.waited_share);
+  return std::hypot(kUsualError, profile.precision.waited_share, 0.0);
 }
 
 void ErrorSum::add(const LatencyTable& latency_table, double seconds) {

@@ -5,7 +5,7 @@
 #include "profiler/profile/profile.h"
 
 // Uncertainty of predicted times. All calls of one table share its error. Errors of different tables are
-// independent. Later changes of the machine's speed affect all tables alike.
+// independent. Changes of the machine's speed affect all tables alike.
 namespace headroom::profiler {
 
 /// Relative standard error of a table: measurement error and interpolation error combined.

@@ -8,24 +8,11 @@
 namespace headroom::profiler {
 namespace {
 
-constexpr double kQuickSeconds = 3, kQuickError = 0.10;
-
 std::string percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";
 }
 
 }  // namespace
-
-LatencyEffort latency_effort(bool quick, double seconds) {
-  LatencyEffort effort;
-  effort.coarse = quick;
-  if (quick) {
-    effort.seconds = kQuickSeconds;
-    effort.target_error = kQuickError;
-  }
-  if (seconds > 0) effort.seconds = seconds;
-  return effort;
-}
 
 void require_precise(const Profile& profile) {
   const ProfileVerdict verdict = verdict_on(profile);

@@ -1,15 +1,10 @@
 #pragma once
 
 #include <ostream>
-#include <string>
 
-#include "profiler/measure/measure_latency.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {
-
-/// Measurement effort for --quick and --seconds; `seconds` is 0 if the option was not given.
-LatencyEffort latency_effort(bool quick, double seconds);
 
 /// Throws DeviceError if the error of predicted times would exceed kMostWithin. The message suggests
 /// remedies.

@@ -47,7 +47,6 @@ struct Options {
   int64_t frames = 1;
   int64_t batch = 1;
   int threads = 0, repeats = 1;
-  double seconds = 0;  ///< 0: default duration
   bool json = false, quick = false, accept_noise = false;
   bool of_request = false;  ///< true if an option was given that a plan has itself
   ProgressOptions progress;
@@ -107,10 +106,6 @@ bool parse(const std::vector<std::string>& args, std::ostream& out, Options& opt
       ->check(CLI::Range(int64_t{1}, int64_t{4096}));
   app.add_option("--repeats", options.repeats, "decodes of each size; the fastest time of each layer counts")
       ->check(CLI::Range(1, 100));
-  app.add_option(
-         "--seconds", options.seconds,
-         "most seconds to repeat calls until their times are precise; 40, or 3 with --quick, by default")
-      ->check(CLI::Range(0.1, 1e6));
   app.add_flag("--quick", options.quick,
                "a coarse profile in about ten seconds: half of the tile sizes, 256x256 by default");
   app.add_flag("--accept-noise", options.accept_noise,
@@ -185,8 +180,8 @@ void check_options(const Options& options) {
           "--trace, --engines and --watch go with --plan");
   } else {
     needs(options.sizes.empty() && options.csv.empty() && options.scratch.empty() && !options.quick &&
-              !options.accept_noise && options.seconds == 0,
-          "--sizes, --csv, --scratch, --quick, --seconds and --accept-noise do not go with --plan");
+              !options.accept_noise,
+          "--sizes, --csv, --scratch, --quick and --accept-noise do not go with --plan");
     needs(!options.of_request,
           "--frames, --batch, --dtype, --tf32, --direction and --repeats do not go with --plan, which has "
           "its own");
@@ -247,7 +242,7 @@ Profile measure(const Options& options, const Model& model, std::optional<uint64
   request.frames = options.frames;
   request.batch = options.batch;
   request.repeats = options.repeats;
-  request.effort = latency_effort(options.quick, options.seconds);
+  request.coarse = options.quick;
   request.dtype = decoding_dtype(model, parse_dtype(options.dtype, "--dtype"));
   request.tf32 = asked_tf32(options, request.dtype);
   request.scratch_folder = options.scratch;

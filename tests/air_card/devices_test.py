@@ -46,7 +46,7 @@ class Devices(AirCardTest):
         self.assertLessEqual(distance(self.folder / "gpu.npy", self.folder / "cpu.npy"), LARGEST)
 
     def test_profiles(self):
-        words = ("--quick", "--seconds", 1, "--sizes", "32x32", "--accept-noise", "-o", "profile.json")
+        words = ("--quick", "--sizes", "32x32", "--accept-noise", "-o", "profile.json")
         self.check_device(self.card.run("headroom-profile", *self.of_model, *words, "--device", "cuda:1", settings=TWO), 1)
         plan = self.card.plan(self.case, "64MiB")
         self.check_device(self.card.run("headroom-profile", *self.of_model, "--plan", plan, "-o", "trace.json", "--watch", "allocator",

@@ -7,7 +7,7 @@ import json
 from air_card import GOLDEN, SMALL, AirCardTest, distance, main
 
 SLOW = {"AIR_SLOW_ENGINE": "41"}
-PROFILE = ("--random-weights", 0, "--quick", "--accept-noise", "--seconds", "0.1", "--dtype", "bf16", "-o", "profile.json")
+PROFILE = ("--random-weights", 0, "--quick", "--accept-noise", "--dtype", "bf16", "-o", "profile.json")
 # Largest distance of two pictures that differ by rounding.
 ROUNDING = 1e-6
 

@@ -78,8 +78,7 @@ class Schemas(unittest.TestCase):
         self.write("headroom-decode", "--queue", "queue.json", "--model", "vae", "--random-weights", "0", "--stats", "queue-stats.json")
         self.check("stats", "queue-stats.json")
         if (BIN / "headroom-profile").exists():
-            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise",
-                       "-o", "profile.json")
+            self.write("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--accept-noise", "-o", "profile.json")
             self.check("profile", "profile.json")
             self.write("headroom-plan", *size, "--limit", "64MiB", "--profile", "profile.json", "-o", "profiled.json")
             self.check("plan", "profiled.json")
@@ -88,7 +87,7 @@ class Schemas(unittest.TestCase):
         """Two threads on one processor disturb each other like other programs would, so the profile is noisy."""
         if not (BIN / "headroom-profile").exists():
             self.skipTest("no headroom-profile")
-        words = ["headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "32x32", "--threads", "2", "--seconds", "1", "-o", "profile.json"]
+        words = ["headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "32x32", "--threads", "2", "-o", "profile.json"]
         one = {min(os.sched_getaffinity(0))}
         ended = subprocess.run([str(BIN / words[0]), *words[1:]], cwd=self.folder, capture_output=True, text=True, check=False,
                                preexec_fn=lambda: os.sched_setaffinity(0, one))

@@ -69,7 +69,7 @@ def main():
         (folder / "requests.json").write_text(json.dumps(REQUESTS))
         run("headroom-plan", "queue", "requests.json", "--limit", "64MiB", "-o", "queue.json")
         if (programs / "headroom-profile").exists():
-            run("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--seconds", "1", "--accept-noise", "-o", "profile.json")
+            run("headroom-profile", "--model", "vae", "--random-weights", "0", "--sizes", "16x16,32x16", "--accept-noise", "-o", "profile.json")
             put("profile", "small.json", (folder / "profile.json").read_bytes())
         for reader, name in (("plan", "plan.json"), ("plan", "ranked.json"), ("stats", "stats.json"),
                              ("trace", "trace.json"), ("frontier", "frontier.json"), ("requests", "requests.json"),

@@ -311,7 +311,7 @@ TEST_CASE("a plan's seconds have a range by how precisely the profile was measur
     return (plan.predicted_seconds_high - plan.predicted_seconds_low) / plan.predicted_seconds;
   };
   profiler::Profile profile = profile_of(model, 32, 32, random);
-  profile.precision = {0.05, 1000, 0, 0.01, 0, 1};
+  profile.precision = {0.05, 1000, 0, 0, 1};
   const Plan precise_plan = planned(CostModel(model.graph, profile, request));
   CHECK_THAT(seconds_text(precise_plan), Catch::Contains(" to "));
   const double precise = width_of(precise_plan);

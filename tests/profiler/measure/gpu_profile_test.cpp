@@ -58,7 +58,6 @@ ProfileRequest asked(const Model& model, std::vector<std::pair<int64_t, int64_t>
   request.model = model.name;
   request.sizes = std::move(sizes);
   request.dtype = dtype;
-  request.effort = {.target_error = 1, .visits = 1};  // its clock is exact
   request.weights_source = "random";
   return request;
 }

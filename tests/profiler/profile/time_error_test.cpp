@@ -67,7 +67,7 @@ Profile profile_with(double relative_error, double waited_share) {
                             table_with("gather", relative_error)};
   profile.layers = {{"decoder.conv_in", "conv", {{1, 1, 0, 0.1, 1}, {1, 1, 0, 3, 1}}, "conv"},
                     {"decoder.norm", "norm", {{1, 1, 0, 0.9, 1}, {1, 1, 0, 1, 1}}, "norm"}};
-  profile.precision = {0.05, 100, 0, 0.01, waited_share, 1};
+  profile.precision = {0.05, 100, 0, waited_share, 1};
   return profile;
 }
 

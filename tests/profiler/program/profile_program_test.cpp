@@ -26,7 +26,7 @@ using test::Scratch;
 using test::Words;
 
 /// Tests share the machine with others, and what they measure is not what they are about.
-const Words kWhateverElseRuns{"--seconds", "1", "--accept-noise"};
+const Words kWhateverElseRuns{"--accept-noise"};
 
 TEST_CASE("profiling a tiny model gives every layer at every size") {
   const Scratch scratch;
@@ -133,9 +133,8 @@ TEST_CASE("a model's name that is not UTF-8 is refused before anything is measur
 TEST_CASE("with --json it prints the profile alone on standard output") {
   const Scratch scratch;
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
-  const Ended ended =
-      call(run_profile, {"--model", model, "--sizes", "8x8", "--batch", "2", "-o", scratch / "profile.json",
-                         "--seconds", "1", "--accept-noise", "--json"});
+  const Ended ended = call(run_profile, {"--model", model, "--sizes", "8x8", "--batch", "2", "-o",
+                                         scratch / "profile.json", "--accept-noise", "--json"});
   REQUIRE(ended.code == 0);
   const json document = json::parse(ended.out);
   CHECK(document["schema"] == "headroom.profile");
@@ -148,7 +147,7 @@ TEST_CASE("a profile in 16 bits serves plans in 16 bits") {
   const std::string model = test::write_model(scratch / "model", test::tiny_config({8}), 1);
   const std::string file = scratch / "profile.json";
   const Ended ended = call(run_profile, {"--model", model, "--sizes", "16x16", "--dtype", "bf16", "-o", file,
-                                         "--seconds", "1", "--accept-noise", "--quiet"});
+                                         "--accept-noise", "--quiet"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const Graph graph = resolve_model(model).graph;
@@ -222,7 +221,8 @@ TEST_CASE("a plan is run and recorded") {
   refused({"--plan", plan, "-o", trace, "--watch", ""}, {"--watch: expected all, none or a list"});
   refused({"--plan", plan, "-o", trace, "--watch", "kernels,dances"},
           {"--watch: expected all, none or some of allocator, kernels", "found 'dances'"});
-  refused({"--plan", plan, "-o", trace, "--device", "cuda"}, {"--device: ", "is planned for cpu, found cuda"});
+  refused({"--plan", plan, "-o", trace, "--device", "cuda"},
+          {"--device: ", "is planned for cpu, found cuda"});
   refused({"--plan", plan, "-o", trace, "--csv", "layers.csv"}, {"--csv"});
   refused({"--sizes", "8x8", "-o", trace, "--trace", trace}, {"--trace"});
 }
