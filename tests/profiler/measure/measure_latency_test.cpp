@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "profiler/profile/time_error.h"
-#include "tests/decoder/files/scratch.h"
 #include "tests/support/random.h"
 #include "tests/support/tiny_model.h"
 
