@@ -10,7 +10,6 @@
 #include "profiler/cupti/buffers.h"
 #include "profiler/cupti/calls.h"
 #include "profiler/cupti/library.h"
-#include "profiler/cupti/source_names.h"
 
 namespace headroom::profiler {
 namespace {

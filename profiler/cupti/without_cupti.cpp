@@ -1,5 +1,4 @@
 #include "profiler/cupti/open_cupti.h"
-#include "profiler/cupti/source_names.h"
 
 // Stubs for builds without CUPTI's headers.
 namespace headroom::profiler {

@@ -8,7 +8,7 @@
 #include "decoder/cpu/packed_weights.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
-#include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/benchmark.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {

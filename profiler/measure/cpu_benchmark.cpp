@@ -13,8 +13,6 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "profiler/measure/operands.h"
-#include "profiler/measure/precision.h"
 
 namespace headroom::profiler {
 

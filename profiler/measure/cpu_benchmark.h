@@ -9,9 +9,8 @@
 #include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/schedule/storage.h"
+#include "profiler/measure/benchmark.h"
 #include "profiler/measure/calls.h"
-#include "profiler/measure/operands.h"
-#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom::profiler {
 

@@ -15,7 +15,6 @@
 #include "decoder/schedule/storage.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "profiler/measure/measure_latency.h"
-#include "profiler/measure/operands.h"
 
 namespace headroom::profiler {
 namespace {

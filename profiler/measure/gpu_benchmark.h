@@ -6,9 +6,8 @@
 #include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/memory/gpu_reservation.h"
+#include "profiler/measure/benchmark.h"
 #include "profiler/measure/calls.h"
-#include "profiler/measure/operands.h"
-#include "profiler/measure/operator_benchmark.h"
 
 namespace headroom::profiler {
 

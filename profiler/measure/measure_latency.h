@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decoder/graph/graph.h"
-#include "profiler/measure/operator_benchmark.h"
+#include "profiler/measure/benchmark.h"
 #include "profiler/profile/latency_table.h"
 #include "profiler/profile/profile.h"
 

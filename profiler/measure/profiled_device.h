@@ -10,8 +10,8 @@
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/stats.h"
+#include "profiler/measure/benchmark.h"
 #include "profiler/measure/layer_recorder.h"
-#include "profiler/measure/operator_benchmark.h"
 #include "profiler/profile/profile.h"
 
 namespace headroom::profiler {

@@ -13,7 +13,6 @@
 #include "decoder/validator/validator.h"
 #include "profiler/measure/gpu_benchmark.h"
 #include "profiler/measure/plan_engines.h"
-#include "profiler/measure/precision.h"
 #include "profiler/measure/profiled_device.h"
 
 namespace headroom::profiler {

@@ -1,17 +1,18 @@
-#include "profiler/measure/precision.h"
+#include "profiler/measure/benchmark.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 namespace headroom::profiler {
+
 namespace {
 
 constexpr double kLeastSpentSeconds = 1e-3;  // clock resolution and overhead are then negligible
 constexpr size_t kLeastCalls = 3;
 constexpr double kShareSeconds = 10e-3;
 constexpr size_t kMostCalls = 400;
-constexpr double kLongSeconds = 30e-3;
+constexpr double kLongCallSeconds = 30e-3;
 constexpr size_t kLeastLongCalls = 2;
 
 // Factors for a normal distribution: standard deviation over median absolute deviation, standard error of the
@@ -61,7 +62,7 @@ void CallTimes::add(double seconds) {
 bool CallTimes::enough() const {
   if (seconds_.empty()) return false;
   if (seconds_.size() >= kMostCalls) return true;
-  if (seconds_.size() >= kLeastLongCalls && spent_ >= kLongSeconds) return true;
+  if (seconds_.size() >= kLeastLongCalls && spent_ >= kLongCallSeconds) return true;
   if (seconds_.size() < kLeastCalls || spent_ < kLeastSpentSeconds) return false;
   return spent_ >= kShareSeconds || estimate_of(seconds_).relative_error <= target_;
 }

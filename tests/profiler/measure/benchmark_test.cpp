@@ -1,4 +1,4 @@
-#include "profiler/measure/precision.h"
+#include "profiler/measure/benchmark.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
