@@ -92,7 +92,7 @@ CuptiWatcher::CuptiWatcher(const std::vector<WatchKind>& kinds,
     : kinds_(distinct(kinds)) {
   const std::string failure = begin(libraries, bounds);
   if (!failure.empty()) {
-    for (WatchKind kind : kinds_) sources_.push_back({cupti::source_name(kind), false, failure});
+    for (WatchKind kind : kinds_) sources_.push_back({cupti_source(kind), false, failure});
     stop();
     return;
   }
@@ -230,7 +230,7 @@ void CuptiWatcher::listen_to(WatchKind kind) {
     }
   }
   const bool captured = result == CUPTI_SUCCESS;
-  sources_.push_back({cupti::source_name(kind), captured, captured ? detail : library_->text(result)});
+  sources_.push_back({cupti_source(kind), captured, captured ? detail : library_->text(result)});
 }
 
 int64_t CuptiWatcher::now_ns() const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "profiler/events/device_events.h"
@@ -29,24 +30,9 @@ std::unique_ptr<DeviceWatcher> watch_with_cupti(
     const std::vector<WatchKind>& kinds,
     const std::vector<std::filesystem::path>& libraries = cupti_libraries(), const CuptiBounds& bounds = {});
 
-namespace cupti {
-
 /// Name of the source in a trace.
-inline const char* source_name(WatchKind kind) {
-  switch (kind) {
-    case WatchKind::kernels:
-      return "CUPTI kernels";
-    case WatchKind::copies:
-      return "CUPTI copies";
-    case WatchKind::memory:
-      return "CUPTI memory";
-    case WatchKind::pools:
-      return "CUPTI pools";
-    case WatchKind::calls:
-      return "CUPTI calls";
-  }
-  return "CUPTI";
+inline std::string cupti_source(WatchKind kind) {
+  return std::string("CUPTI ") + name_of(kind);
 }
 
-}  // namespace cupti
 }  // namespace headroom::profiler

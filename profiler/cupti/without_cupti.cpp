@@ -12,7 +12,7 @@ std::unique_ptr<DeviceWatcher> watch_with_cupti(const std::vector<WatchKind>& ki
                                                 const CuptiBounds&) {
   std::vector<TraceSource> sources;
   sources.reserve(kinds.size());
-  for (WatchKind kind : kinds) sources.push_back({cupti::source_name(kind), false, "built without CUPTI"});
+  for (WatchKind kind : kinds) sources.push_back({cupti_source(kind), false, "built without CUPTI"});
   return std::make_unique<NoWatcher>(std::move(sources));
 }
 

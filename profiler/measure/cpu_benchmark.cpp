@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
-#include <vector>
 
-#include "decoder/cpu/convolution.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/graph.h"
 #include "decoder/operations/operation.h"
