@@ -75,12 +75,6 @@ class Benchmark {
   /// Seconds of one call, measured over several calls.
   virtual Estimate seconds(const Call& call) = 0;
 
-  /// Seconds that this process's threads have waited for processors that other programs held, summed over
-  /// threads. 0 if unknown or if the device is not shared.
-  virtual double waited_seconds() const { return 0; }
-  /// Number of threads that run a call.
-  virtual int threads() const { return 1; }
-
   virtual int64_t live_bytes() const = 0;
   /// Starts a window for window_peak_bytes(), the peak of live bytes since then.
   virtual void start_window() = 0;

@@ -31,7 +31,6 @@ struct MeasuredDecode {
   std::vector<LayerMeasurement> layers;  ///< in the order of the graph's operations
   std::vector<DecodeCalls> calls;        ///< only on the CPU
   int64_t outside_bytes = 0;
-  double waited_share = 0;  ///< share of time that threads waited for processors
 };
 
 class Collecting {
@@ -58,9 +57,12 @@ class Collecting {
     started_seconds_ = clock_();
     describe();
     time_engines();
+    const double began = clock_(), waited = device_->waited_seconds();
     for (size_t s = 0; s < plans_.size(); ++s) measure(s);
     for (size_t s = 0; s < request_.sizes.size(); ++s) take(s);
     measure_tables();
+    const double thread_seconds = std::max(1e-9, clock_() - began) * profile_.threads;
+    profile_.precision.waited_share = std::min(1.0, (device_->waited_seconds() - waited) / thread_seconds);
     return std::move(profile_);
   }
 
@@ -145,17 +147,14 @@ class Collecting {
     DecodeCallRecorder calls(graph_, extents, &recorder);
     const bool on_cpu = device_record(profile_.device_kind).is_host;
     EventSink& events = on_cpu ? static_cast<EventSink&>(calls) : recorder;
-    const double began = clock_(), waited = device_->waited_seconds();
+    const double began = clock_();
     for (; run < request_.repeats; ++run) {
       const RunStats stats = device_->decode(s, input, shape, events);
       size.peak_bytes = std::max(size.peak_bytes, stats.peak_bytes);
       size.seconds = std::min(size.seconds, stats.seconds);
       measured.outside_bytes = std::max(measured.outside_bytes, stats.outside_bytes);
     }
-    const double took = std::max(1e-9, clock_() - began);
-    flops_per_second_ = std::max(1.0, work_[s] / took);
-    measured.waited_share =
-        std::min(1.0, (device_->waited_seconds() - waited) / (took * std::max(1, profile_.threads)));
+    flops_per_second_ = std::max(1.0, work_[s] / std::max(1e-9, clock_() - began));
     for (size_t i = 0; i < graph_.ops().size(); ++i)
       measured.layers.push_back(recorder.layer(OpId{static_cast<int32_t>(i)}));
     measured.calls = calls.calls();
@@ -187,17 +186,10 @@ class Collecting {
   /// Calibrates the tables with the measured decodes. Tables time calls back to back, but plans predict
   /// decodes.
   void meet_measured() {
-    MeasuredPrecision& precision = profile_.precision;
     std::vector<std::vector<DecodeCalls>> decodes;
-    double seconds = 0, waited_seconds = 0;
-    for (const MeasuredDecode& decode : decodes_) {
-      seconds += decode.size.seconds;
-      waited_seconds += decode.size.seconds * decode.waited_share;
-    }
-    if (seconds > 0) precision.waited_share = std::max(precision.waited_share, waited_seconds / seconds);
     for (size_t s = request_.sizes.size(); s < plans_.size(); ++s) decodes.push_back(decodes_[s].calls);
     for (size_t s = 0; s < request_.sizes.size(); ++s) decodes.push_back(decodes_[s].calls);
-    precision.decode_ratio = calibrate_with_decodes(profile_.latency_tables, decodes);
+    profile_.precision.decode_ratio = calibrate_with_decodes(profile_.latency_tables, decodes);
   }
 
   const Model& model_;

@@ -21,9 +21,7 @@ CpuBenchmark::CpuBenchmark(const Graph& graph, const Plan& plan, const Parameter
       clock_(std::move(clock)),
       target_error_(target_error),
       pool_(int64_t{1} << 40),
-      operands_(pool_, sizes_of(graph, plan).dtype) {
-  waits_.follow();
-}
+      operands_(pool_, sizes_of(graph, plan).dtype) {}
 
 CpuBenchmark::Prepared::Prepared(CpuBenchmark& benchmark, OpId id, ConvolutionAlgorithm chosen)
     : op(id),

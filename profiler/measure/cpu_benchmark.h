@@ -2,11 +2,9 @@
 
 #include <memory>
 
-#include "decoder/base/os/processor_waits.h"
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/packed_weights.h"
-#include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/schedule/storage.h"
 #include "profiler/measure/benchmark.h"
@@ -45,8 +43,6 @@ class CpuBenchmark final : public Benchmark {
   Call operation_call(const Op& op, ConvolutionAlgorithm algorithm, int64_t rows, int64_t columns) override;
   Call moving_call(const std::string& step, int64_t channels, int64_t rows, int64_t columns) override;
   Estimate seconds(const Call& call) override;
-  double waited_seconds() const override { return waits_.seconds(); }
-  int threads() const override { return thread_count(); }
   int64_t live_bytes() const override { return pool_.live_bytes(); }
   void start_window() override { pool_.start_window(); }
   int64_t window_peak_bytes() const override { return pool_.window_peak_bytes(); }
@@ -71,7 +67,6 @@ class CpuBenchmark final : public Benchmark {
   const double target_error_;  ///< relative, for the repeated calls of one point
   LimitedPool pool_;
   CpuOperands operands_;
-  ProcessorWaits waits_;
   std::shared_ptr<Prepared> prepared_;  ///< cache of the last one, since an operation's calls are consecutive
 };
 

@@ -151,15 +151,14 @@ class Measuring {
   MeasuredLatency run() {
     MeasuredLatency measured;
     measured.precision.target = request_.target_error();
-    const double began = request_.clock(), waited = benchmark_.waited_seconds();
+    const double began = request_.clock();
     for (size_t s = 0; s < subjects_.size(); ++s) {
-      const double spent = request_.clock() - began;
-      request_.progress(spent / double(std::max<size_t>(s, 1)) * double(subjects_.size() - s),
-                        subjects_[s].table.name);
+      if (s > 0) {
+        const double of_table = (request_.clock() - began) / double(s);
+        request_.progress(of_table * double(subjects_.size() - s), subjects_[s].table.name);
+      }
       measured.tables.push_back(measure(subjects_[s], measured.precision));
     }
-    const double took = std::max(1e-9, request_.clock() - began) * benchmark_.threads();
-    measured.precision.waited_share = std::clamp((benchmark_.waited_seconds() - waited) / took, 0.0, 1.0);
     return measured;
   }
 

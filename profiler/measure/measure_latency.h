@@ -15,7 +15,7 @@ namespace headroom::profiler {
 struct LatencyRequest {
   bool coarse = false;  ///< uses about every second grid point of rows and columns
   Clock clock;
-  /// Receives the estimated seconds left and the name of the current table.
+  /// Receives the estimated seconds left and the name of the current table, from the second one on.
   std::function<void(double seconds_left, const std::string& table)> progress;
 
   /// Relative standard error at which a point's calls are not repeated again.
@@ -24,7 +24,7 @@ struct LatencyRequest {
 
 struct MeasuredLatency {
   std::vector<LatencyTable> tables;
-  MeasuredPrecision precision;  ///< decode_ratio is not set
+  MeasuredPrecision precision;  ///< waited_share and decode_ratio are not set
 };
 
 /// Measures the cost of each kind of call over tile extents, for every step that the interpreter runs.

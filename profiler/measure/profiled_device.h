@@ -29,7 +29,8 @@ class ProfiledDevice {
   /// Decodes with plan number `plan` and discards the picture. `events` receives the decode's events, with
   /// the timer's steps.
   virtual RunStats decode(size_t plan, const Array& latent, const PictureShape& shape, EventSink& events) = 0;
-  /// See Benchmark::waited_seconds().
+  /// Seconds since describe() that this process's threads have waited for processors that other programs
+  /// held, summed over threads. 0 if unknown or if the device is not shared.
   virtual double waited_seconds() const { return 0; }
   /// Call it after the last decode. The device must outlive the benchmark. `target_error` applies
   /// to repeated calls if the device times them one by one.
