@@ -21,6 +21,8 @@ const std::vector<DeviceRecord>& all_devices() {
           .has_tf32 = false,
           .fuses_pictures = false,
           .places_allocations = false,
+          .temporary_bytes = 0,
+          .in_programs = true,
           .second_tier = MemoryTier::scratch,
           .algorithms = {ConvolutionAlgorithm::direct, ConvolutionAlgorithm::winograd},
           .most_tiles = kAnyNumber,
@@ -36,12 +38,31 @@ const std::vector<DeviceRecord>& all_devices() {
           .has_tf32 = true,
           .fuses_pictures = true,
           .places_allocations = true,
+          .temporary_bytes = 0,
+          .in_programs = true,
           .second_tier = MemoryTier::host,
           .algorithms = {ConvolutionAlgorithm::direct},
           .most_tiles = 16384,
           .most_tiles_of_chunk = 2048,
           .link = {20e9, 2e-5},  // PCIe 4 without NVLink
           .assumed_costs = "an H100",
+      },
+      {
+          .kind = DeviceKind::torch,
+          .name = "torch",
+          .is_host = false,
+          .is_numbered = false,
+          .has_tf32 = false,
+          .fuses_pictures = true,
+          .places_allocations = true,
+          .temporary_bytes = int64_t{48} << 20,
+          .in_programs = false,
+          .second_tier = MemoryTier::host,
+          .algorithms = {ConvolutionAlgorithm::direct},
+          .most_tiles = 4096,
+          .most_tiles_of_chunk = 1024,
+          .link = {1.25e9, 1e-4},  // decodes over several ranks are refused
+          .assumed_costs = "a T4",
       },
   };
   return devices;
@@ -69,10 +90,8 @@ const DeviceRecord* find_device(const std::string& name) {
 
 std::string device_names() {
   std::string names;
-  const std::vector<DeviceRecord>& devices = all_devices();
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (i > 0) names += i + 1 < devices.size() ? ", " : " or ";
-    names += devices[i].name;
+  for (const DeviceRecord& device : all_devices()) {
+    if (device.in_programs) names += (names.empty() ? "" : " or ") + std::string(device.name);
   }
   return names;
 }

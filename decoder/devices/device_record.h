@@ -11,11 +11,12 @@ namespace headroom {
 
 /// The kind of device that a plan is for.
 enum class DeviceKind {
-  cpu,   ///< the process's own memory
-  cuda,  ///< a GPU's
+  cpu,    ///< the process's own memory
+  cuda,   ///< a GPU's
+  torch,  ///< any device of PyTorch's, by PyTorch's own operations, inside a Python process
 };
 
-inline constexpr std::array kDeviceKinds{DeviceKind::cpu, DeviceKind::cuda};
+inline constexpr std::array kDeviceKinds{DeviceKind::cpu, DeviceKind::cuda, DeviceKind::torch};
 
 /// The memory that stores a kept tensor. For a tensor in host memory or in the scratch file, the device has
 /// only the blocks that a sweep is about to read or has just written.
@@ -46,6 +47,10 @@ struct DeviceRecord {
   bool fuses_pictures;
   /// Each allocation has a place in one reserved block. A plan counts the gaps between them.
   bool places_allocations;
+  /// Most bytes that operations allocate themselves, outside the reservation, beside a copy of the largest
+  /// kernel. Such operations get no workspace. 0: operations get a workspace and allocate nothing.
+  int64_t temporary_bytes;
+  bool in_programs;        ///< programs can decode on it, not only the Python package
   MemoryTier second_tier;  ///< stores kept tensors that the device's memory has no room for
   /// The direct algorithm first, then a faster one if the device has any.
   std::vector<ConvolutionAlgorithm> algorithms;
@@ -65,7 +70,7 @@ const char* name_of(DeviceKind kind);
 std::string on_text(DeviceKind kind);
 /// The kind of this name. Null for any other text.
 const DeviceRecord* find_device(const std::string& name);
-/// The names for a message: "cpu or cuda".
+/// The names that programs accept, for a message: "cpu or cuda".
 std::string device_names();
 /// Throws InputError unless `text` is the name of a kind.
 DeviceKind parse_device(const std::string& text);

@@ -16,7 +16,7 @@ void attend_block(GpuSteps& steps, const StepCall& call) {
   const int64_t queries = positions_of(call.target), channels = call.target.channels;
   const gpu::AttentionStateLayout layout = gpu::attention_state_layout(queries, channels);
   const int64_t keys = most_attended_keys(steps.graph, *call.op, steps.sizes.latent);
-  const int64_t bytes = gpu::attention_workspace_bytes(queries, keys, channels);
+  const int64_t bytes = steps.granted_bytes(gpu::attention_workspace_bytes(queries, keys, channels));
   if (block.first) steps.attending = {steps.workspace(layout.end), steps.workspace(bytes)};
   const auto list = [&](int64_t offset) {
     return reinterpret_cast<float*>(static_cast<std::byte*>(steps.attending.state.get()) + offset);
@@ -46,8 +46,8 @@ void attention(GpuSteps& steps, const StepCall& call) {
   const int64_t frames_of_clip = keys.region.t.end;
   // The last frame has the most keys.
   const int64_t key_frames = attended_frames(frames, call.target.region.t.end - 1, frames_of_clip).length();
-  const int64_t bytes =
-      gpu::attention_workspace_bytes(positions_of(queries), key_frames * positions_of(keys), values.channels);
+  const int64_t bytes = steps.granted_bytes(gpu::attention_workspace_bytes(
+      positions_of(queries), key_frames * positions_of(keys), values.channels));
   const std::shared_ptr<void> taken = steps.workspace(bytes);
   for (int64_t i = 0; i < call.items; ++i) {
     for (int64_t t = call.target.region.t.begin; t < call.target.region.t.end; ++t) {

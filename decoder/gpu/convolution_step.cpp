@@ -24,7 +24,8 @@ gpu::ConvolutionShape shape_of(const KernelShape& kernel) {
 void gpu_steps::conv(GpuSteps& steps, const StepCall& call) {
   const Op& op = *call.op;
   const KernelShape kernel = kernel_shape(steps.graph, op);
-  const int64_t bytes = gpu::convolution_workspace_bytes(kernel, extent_of(call.region), steps.sizes.dtype);
+  const int64_t bytes = steps.granted_bytes(
+      gpu::convolution_workspace_bytes(kernel, extent_of(call.region), steps.sizes.dtype));
   const std::shared_ptr<void> taken = steps.workspace(bytes);
   const GpuOpWeights& weights = steps.weights_of(op);
   gpu::Box part = box_of(call.inside());

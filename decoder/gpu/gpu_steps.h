@@ -44,6 +44,10 @@ struct GpuSteps {
   uint32_t* counters() const {
     return reinterpret_cast<uint32_t*>(static_cast<std::byte*>(state.get()) + layout.counters_offset);
   }
+  /// The workspace that a call of these needs gets: none if the device's operations allocate their own.
+  int64_t granted_bytes(int64_t bytes) const {
+    return device_record(sizes.device).temporary_bytes > 0 ? 0 : bytes;
+  }
   /// Workspace of one call. The caller frees it as soon as the call is queued.
   std::shared_ptr<void> workspace(int64_t bytes) const {
     return bytes > 0 ? memory.allocate(bytes) : nullptr;

@@ -57,8 +57,9 @@ void check_numbers(View& view) {
   refuse(plan.host_limit_bytes < 0, "host_limit_bytes", "expected at least 0");
   refuse(plan.host_weights_bytes < 0, "host_weights_bytes", "expected at least 0");
   refuse(plan.scratch_limit_bytes < 0, "scratch.limit_bytes", "expected at least 0");
-  refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda, "request.device",
-         "expected cpu or cuda");
+  refuse(plan.request.device != DeviceKind::cpu && plan.request.device != DeviceKind::cuda &&
+             plan.request.device != DeviceKind::torch,
+         "request.device", "expected cpu, cuda or torch");
   const bool fp32_on_gpu = plan.request.device == DeviceKind::cuda && plan.request.dtype == Dtype::fp32;
   refuse(!fp32_on_gpu && (plan.request.tf32.convolutions || plan.request.tf32.products), "request.tf32",
          "expected none, since only fp32 on cuda can use TF32");

@@ -85,7 +85,8 @@ class View {
   /// Positions of an operand that the step reads. For a convolution they can lie outside the picture.
   Interval needed(const StepRef& ref, size_t input, Axis axis, size_t i) const;
   size_t tile_count(size_t pass, Axis axis) const { return at(plan.passes[pass].tiles, axis).size(); }
-  bool on_cuda() const { return plan.request.device == DeviceKind::cuda; }
+  /// PyTorch's executor has the rules of CUDA.
+  bool on_cuda() const { return plan.request.device != DeviceKind::cpu; }
   /// An element of a tile: fp32 on the CPU, in the plan's dtype on CUDA.
   int64_t tile_element_bytes() const;
   /// Bytes of one row of one batch item, all of its frames.

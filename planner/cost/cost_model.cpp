@@ -125,8 +125,9 @@ CostModel::CostModel(const Graph& graph, DeviceKind device)
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
   if (device_record(device).is_host) return;
-  gpu_.emplace(graph, GpuCard{});
-  reservation_ = GpuCard{}.reservation;
+  const GpuCard card = GpuCard::assumed(device);
+  gpu_.emplace(graph, card);
+  reservation_ = card.reservation;
 }
 
 CostModel::CostModel(const Graph& graph, const GpuCard& card) : CostModel(graph, DeviceKind::cuda) {

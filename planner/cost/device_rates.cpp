@@ -29,8 +29,29 @@ DeviceRates gpu_rates(const GpuCard& card, Dtype dtype, Tf32 tf32) {
 
 }  // namespace
 
+GpuCard GpuCard::assumed(DeviceKind device) {
+  if (device != DeviceKind::torch) return {};
+  // A T4, by its data sheet and half of its peaks. Each call is a few operations of PyTorch.
+  return {.multiprocessors = 40,
+          .dram_bytes_per_second = 2.4e11,
+          .l2_bytes_per_second = 5e11,
+          .l2_share_bytes = 2e6,
+          .convolution_flops_per_second = 25e12,
+          .attention_flops_per_second = 10e12,
+          .fp32_convolution_flops_per_second = 4e12,
+          .fp32_narrow_convolution_flops_per_second = 4e12,
+          .fp32_attention_flops_per_second = 3e12,
+          .tf32_convolution_flops_per_second = 4e12,
+          .tf32_attention_flops_per_second = 3e12,
+          .narrow_flops_per_second = 5e11,
+          .kernel_seconds = 1e-5,
+          .launch_seconds = 6e-5,
+          .host_bytes_per_second = 6e9,
+          .emitted_bytes_per_second = 6e9};
+}
+
 DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32) {
-  return device_record(device).is_host ? kTwoCores : gpu_rates(GpuCard{}, dtype, tf32);
+  return device_record(device).is_host ? kTwoCores : gpu_rates(GpuCard::assumed(device), dtype, tf32);
 }
 
 bool counts_flops(const Op& op) {

@@ -30,10 +30,10 @@ bool counts_flops(const Op& op);
 /// Rate of an operation for which counts_flops() is true.
 double flops_per_second(const DeviceRates& rates, const Op& op);
 
-/// A GPU as assumed costs describe it: an H100 with 80 GB (SXM). docs/planning.md gives the source of each
-/// figure. Rates of convolutions and of host memory were measured on such a card with PyTorch. Rates of
-/// attention in 16 bits and of narrow fp32 convolutions were measured in decodes by Headroom. The other
-/// figures are estimates.
+/// A GPU as assumed costs describe it. The defaults are an H100 with 80 GB (SXM). docs/planning.md gives the
+/// source of each figure. Rates of convolutions and of host memory were measured on such a card with PyTorch.
+/// Rates of attention in 16 bits and of narrow fp32 convolutions were measured in decodes by Headroom. The
+/// other figures are estimates.
 struct GpuCard {
   int64_t multiprocessors = 132;
   double dram_bytes_per_second = 3.0e12;
@@ -66,6 +66,9 @@ struct GpuCard {
   double host_bytes_per_second = 44.9e9;
   double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way
   ReservationSizes reservation = kLibtorchReservation;
+
+  /// The card whose costs are assumed for this kind of device.
+  static GpuCard assumed(DeviceKind device);
 
   double attention_rate(Dtype dtype, bool tf32) const {
     if (dtype != Dtype::fp32) return attention_flops_per_second;

@@ -84,7 +84,19 @@ MemoryModel cuda_memory_model(const Graph& graph) {
 }
 
 MemoryModel memory_model_of(const Graph& graph, DeviceKind device) {
-  return device_record(device).is_host ? cpu_memory_model(graph) : cuda_memory_model(graph);
+  if (device_record(device).is_host) return cpu_memory_model(graph);
+  MemoryModel model = cuda_memory_model(graph);
+  const int64_t temporary_bytes = device_record(device).temporary_bytes;
+  if (temporary_bytes == 0) return model;
+  int64_t kernel_bytes = 0;
+  for (const Op& op : graph.ops())
+    kernel_bytes = std::max(
+        kernel_bytes, gpu_storage().weights_bytes(graph, op, ConvolutionAlgorithm::direct, Dtype::fp32));
+  model.workspace_bytes = [](const Op&, ConvolutionAlgorithm, const Extent&, const Sizes&) -> int64_t {
+    return 0;
+  };
+  model.reserve_bytes = temporary_bytes + kernel_bytes;
+  return model;
 }
 
 }  // namespace headroom::planner

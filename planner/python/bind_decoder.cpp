@@ -37,6 +37,7 @@
 #include "planner/python/gpu_decoder.h"
 #include "planner/python/python_memory.h"
 #include "planner/python/tensor_sink.h"
+#include "planner/python/torch_gpu.h"
 
 namespace headroom::python {
 namespace {
@@ -356,6 +357,13 @@ void bind_decoder(nb::module_& module) {
       "with name(), "
       "reserve(bytes), which returns an address, stream(), which returns a CUDA stream's handle, and "
       "release(). Raises DeviceError.");
+  module.def(
+      "torch_decoder",
+      [](std::shared_ptr<Model> model, nb::object executor) -> std::unique_ptr<InProcessDecoder> {
+        return std::make_unique<GpuDecoder>(std::move(model),
+                                            std::make_unique<TorchGpu>(std::move(executor)));
+      },
+      "model"_a, "executor"_a, "A Decoder by the operations of an object (headroom_vae/torch_executor).");
   module.def(
       "require_apart",
       [](const std::string& file, const std::string& model) {

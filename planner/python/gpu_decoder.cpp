@@ -15,9 +15,10 @@ namespace headroom::python {
 
 GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module, int device,
                        std::unique_ptr<gpu::DeviceMemory> memory)
-    : model_(std::move(model)),
-      folds_(!folded_operations(model_->graph).empty()),
-      gpu_(gpu::open_gpu_in(module, device, std::move(memory))) {}
+    : GpuDecoder(std::move(model), gpu::open_gpu_in(module, device, std::move(memory))) {}
+
+GpuDecoder::GpuDecoder(std::shared_ptr<const Model> model, std::unique_ptr<gpu::Gpu> gpu)
+    : model_(std::move(model)), folds_(!folded_operations(model_->graph).empty()), gpu_(std::move(gpu)) {}
 
 RunStats GpuDecoder::decode(const Call& call) {
   const std::lock_guard lock(mutex_);

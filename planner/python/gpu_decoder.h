@@ -24,6 +24,9 @@ class GpuDecoder final : public InProcessDecoder {
   GpuDecoder(std::shared_ptr<const Model> model, const std::filesystem::path& module, int device,
              std::unique_ptr<gpu::DeviceMemory> memory);
 
+  /// Decodes by the calls of this GPU.
+  GpuDecoder(std::shared_ptr<const Model> model, std::unique_ptr<gpu::Gpu> gpu);
+
   /// Also passes on exceptions of the lent memory.
   RunStats decode(const Call& call) override;
   bool has_weights(const Plan& plan) override;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "decoder/devices/device_record.h"
 #include "decoder/gpu/calls/allocator_watch.h"
 #include "decoder/gpu/calls/calls.h"
 #include "decoder/gpu/calls/engine_runs.h"
@@ -31,6 +32,9 @@ enum class Event : int64_t {};
 class Gpu {
  public:
   virtual ~Gpu() = default;
+
+  /// The kind of device that plans for it name.
+  virtual DeviceKind kind() const { return DeviceKind::cuda; }
 
   /// The card and its driver, e.g. "NVIDIA H200, driver 580.159".
   virtual std::string device() const = 0;

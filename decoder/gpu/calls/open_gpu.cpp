@@ -37,6 +37,11 @@ std::unique_ptr<Gpu> open_gpu([[maybe_unused]] int device) {
 }
 
 std::unique_ptr<Gpu> open_gpu_for(DeviceKind planned, int device) {
+  if (!device_record(planned).in_programs) {
+    throw InputError(
+        "the plan is for PyTorch's executor, which runs inside Python alone; expected a plan for " +
+        device_names() + ". Use headroom_vae.enable(vae, executor=\"torch\")");
+  }
   return device_record(planned).is_host ? nullptr : open_gpu(device);
 }
 
@@ -45,7 +50,7 @@ std::unique_ptr<Gpu> open_gpu_for(const std::optional<DeviceName>& device) {
 }
 
 DeviceKind kind_of(const Gpu* gpu) {
-  return gpu == nullptr ? DeviceKind::cpu : DeviceKind::cuda;
+  return gpu == nullptr ? DeviceKind::cpu : gpu->kind();
 }
 
 std::unique_ptr<Gpu> open_gpu(const std::vector<fs::path>& modules, int device) {

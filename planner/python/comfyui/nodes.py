@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 import headroom_vae
 from headroom_vae.checkpoints import Recognised, recognise
-from headroom_vae.device import require_device
+from headroom_vae.executors import executor_for
 from headroom_vae.latents import picture_of, request_of
 from headroom_vae.module import ModuleDecoder
 
@@ -157,7 +157,7 @@ def _tf32_of(choice: str) -> str | None:
 def _device_of(vae: Any) -> str:
     """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom does not run on it."""
     device = str(getattr(vae, "device", "cpu"))
-    require_device(device, "start ComfyUI with --cpu-vae")
+    executor_for(device, to_use_cpu="start ComfyUI with --cpu-vae")
     return device
 
 

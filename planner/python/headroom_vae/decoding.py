@@ -17,6 +17,7 @@ from .changes import shown
 from .compiled import is_own
 from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
+from .executors import require_executor
 from .gradients import with_gradients
 from .latents import picture_of
 from .module import DecodeReport, ModuleDecoder
@@ -47,9 +48,10 @@ class Options:
     scratch: str | None = None
     profile: str | None = None
     on_misfit: str = "raise"
-    verify: bool = False
+    verify: bool | str = False
     release: bool = False
     progress: bool | Callable[[float], None] | None = None
+    executor: str = "auto"
 
     def __post_init__(self) -> None:
         for name in ("limit", "host_limit"):
@@ -58,11 +60,13 @@ class Options:
     def checked(self) -> Options:
         if self.on_misfit not in ("raise", "original"):
             raise InputError(f"on_misfit: expected 'raise' or 'original', found {self.on_misfit!r}")
-        for flag, name in ((self.verify, "verify"), (self.release, "release")):
-            if not isinstance(flag, int):
-                raise InputError(f"{name}: expected True or False, found {flag!r}")
+        if not isinstance(self.verify, int) and self.verify != "torch":
+            raise InputError(f"verify: expected True, False or 'torch', found {self.verify!r}")
+        if not isinstance(self.release, int):
+            raise InputError(f"release: expected True or False, found {self.release!r}")
         if self.release and (self.verify or self.on_misfit == "original"):
             raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
+        require_executor(self.executor)
         require_sensible_limit(self.limit)
         planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile)
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
@@ -73,6 +77,7 @@ class Options:
         """The options that determine a decode's plan, as keywords of ModuleDecoder's functions."""
         return {
             "limit": self.limit, "host_limit": self.host_limit, "scratch": self.scratch, "profile": self.profile, "release": self.release,
+            "executor": self.executor,
         }  # fmt: skip
 
 
@@ -133,7 +138,7 @@ class Handle:
         """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
         try:
             if self.encoder is not None:
-                self.encoder.require_parameters(warn=False)
+                self.encoder.require_parameters(warn=False, executor=self.options.executor)
         except (InputError, Unsupported) as refused:
             self.encoder, self.why_no_encoder = None, f"encode() is the VAE's own: {refused}"
 
@@ -323,8 +328,14 @@ class Handle:
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
             with self.own_calls.running():
-                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32))
+                by_torch = self._by_torch if chosen.verify == "torch" else None
+                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch))
         return self._with_gradients("decode", z, sample, trained, lambda z: self._original(z, False, None)[0])
+
+    def _by_torch(self, z: Any) -> Any:
+        """Decodes a latent by PyTorch's executor. ``last`` stays that of the decode to compare."""
+        options = {**self.options.of_decode(), "scratch": None, "profile": None, "executor": "torch"}
+        return self.decoder.decode(z, **options, dtype=self._dtype(self.vae, z))
 
     # A copy of the VAE decodes with its own weights.
 
@@ -480,10 +491,11 @@ def enable(
     scratch: str | None = None,
     profile: str | None = None,
     on_misfit: str = "raise",
-    verify: bool = False,
+    verify: bool | str = False,
     *,
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
+    executor: str = "auto",
 ) -> Handle:
     """Makes ``vae.decode`` return the untiled picture within a memory limit, and ``vae.encode`` the untiled latent. Does not change the
     VAE in any other way. Encodes run with Headroom if it has an encoder for the VAE's class. Otherwise ``encode`` stays the VAE's own.
@@ -502,10 +514,12 @@ def enable(
         on_misfit: behaviour if no plan fits the limit, or if Headroom refuses an input such as a sparse one. ``"raise"``: raise
             DoesNotFit or InputError before anything runs. ``"original"``: warn, and use the VAE's own decode.
         verify: also decode each item with the VAE's own untiled decode, and raise VerificationError if the pictures differ.
-            Warns if that decode cannot run.
+            Warns if that decode cannot run. ``"torch"``: compare with a decode by PyTorch's executor within the same limit instead.
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
         progress: True shows a tqdm bar, False shows nothing. A function is called with the share that is done. None shows
             a bar for long decodes, if the pipeline's own bars are on.
+        executor: the code that runs the plan. ``"native"``: Headroom's own, on the CPU and on NVIDIA GPUs. ``"torch"``: PyTorch's operations,
+            on any device that PyTorch has. ``"auto"``: Headroom's own where it can run, otherwise PyTorch's.
 
     Returns a handle. Its ``last`` is the DecodeReport of the last decode. Enabling a VAE again replaces the options. As a
     context manager, the handle disables the VAE at the end::
@@ -524,7 +538,7 @@ def enable(
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
-    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress).checked()
+    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, executor).checked()
     model = describe(vae)
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
@@ -540,7 +554,7 @@ def enable(
     handle = Handle(vae, model, options, bar, earlier["decode"], earlier["encode"])
     if why_no_encoder:
         handle.encoder, handle.why_no_encoder = None, f"encode() is the VAE's own: {why_no_encoder}"
-    handle.decoder.require_parameters(release)
+    handle.decoder.require_parameters(release, executor=executor)
     handle.require_encoder_parameters()
     if profile is not None:
         handle._profiled = _profiled_direction(vae, model, profile)

@@ -9,6 +9,7 @@ from typing import Any
 from . import _core
 from .amounts import file_name
 from .compiled import followed
+from .device import OTHER_DEVICES, decoding_device
 from .errors import InputError, Unsupported
 
 SUPPORTED_CLASSES = tuple(_core.supported_classes())
@@ -121,10 +122,9 @@ def dtype_of(vae: Any, dtype: Any = None) -> str:
 def device_of(vae: Any, device: Any = None) -> str:
     """``"cpu"``, ``"cuda"`` or a GPU such as ``"cuda:1"``. If ``device`` is None, the device that the VAE decodes on."""
     if device is None:
-        own = str(getattr(vae_of(vae), "device", None) or "cpu")
-        return own if own.partition(":")[0] == "cuda" else "cpu"
+        return decoding_device(str(getattr(vae_of(vae), "device", None) or "cpu"))
     name = str(device)
     kind, colon, number = name.partition(":")
-    if kind not in ("cpu", "cuda") or (colon and not number.isdecimal()):
-        raise InputError(f"device: expected cpu, cuda or cuda:N, found {name!r}")
+    if kind not in ("cpu", "cuda", *OTHER_DEVICES) or (colon and not number.isdecimal()):
+        raise InputError(f"device: expected cpu, cuda, cuda:N, xpu or mps, found {name!r}")
     return "cpu" if kind == "cpu" else name

@@ -20,6 +20,9 @@ CUDA_VERSIONS = ("12", "13")
 AUTO_MARGIN_BYTES = 256 << 20
 """Left free on a GPU under ``limit="auto"`` for other programs. If no plan fits, prediction.automatic() leaves less."""
 
+OTHER_DEVICES = ("xpu", "mps")
+"""Kinds of devices on which only PyTorch's executor decodes."""
+
 MOVE_TO_CPU = "move the VAE to the CPU"
 
 
@@ -62,9 +65,10 @@ class TorchMemory:
         self._block = None
 
 
-def decoding_device(device: str) -> str:
-    """Device on which a VAE on ``device`` decodes. The CPU if there is no decoder for the device, such as MPS."""
-    return device if device.partition(":")[0] in ("cpu", "cuda") else "cpu"
+def decoding_device(device: str, executor: str = "auto") -> str:
+    """Device on which a VAE on ``device`` decodes. The CPU if the executor does not run on the device."""
+    others = () if executor == "native" else OTHER_DEVICES
+    return device if device.partition(":")[0] in ("cpu", "cuda", *others) else "cpu"
 
 
 def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
@@ -73,13 +77,13 @@ def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
     if kind == "cpu":
         return
     if kind != "cuda":
-        raise Unsupported(f"{device}: Headroom runs on the CPU and on NVIDIA GPUs. To use the CPU, {to_use_cpu}")
+        raise Unsupported(f"{device}: Headroom's own code runs on the CPU and on NVIDIA GPUs. To use the CPU, {to_use_cpu}")
     if not GPU_MODULE.exists():
         raise Unsupported(
             f"{device}: Headroom was built for the CPU only. Build it for NVIDIA GPUs (make venv wheel, see Install in docs/python.md), or {to_use_cpu}"
         )
     _require_cuda(device, to_use_cpu)
-    _require_number(device)
+    require_number(device)
 
 
 def _require_cuda(device: str, to_use_cpu: str) -> None:
@@ -104,9 +108,12 @@ def _require_cuda(device: str, to_use_cpu: str) -> None:
 
 def numbered(device: str) -> str:
     """``device`` with its number: ``"cuda"`` is torch's current GPU."""
-    if device != "cuda":
+    if device not in ("cuda", "xpu"):
         return device
     import torch
+
+    if device == "xpu":
+        return f"xpu:{torch.xpu.current_device()}"
 
     return f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else device
 
@@ -121,7 +128,7 @@ def require_no_capture(device: str) -> None:
     """Raises Unsupported while the current stream of a GPU records a CUDA graph. A decode waits on the host, which ends the recording."""
     import torch
 
-    if device == "cpu" or not torch.cuda.is_initialized():
+    if number_of(device) is None or not torch.cuda.is_initialized():
         return
     with torch.cuda.device(device):
         of_device = torch.cuda.is_current_stream_capturing()
@@ -129,7 +136,7 @@ def require_no_capture(device: str) -> None:
         raise Unsupported("torch.cuda.graph: expected a decode outside of it, because Headroom's decodes wait on the host and cannot be captured")
 
 
-def _require_number(device: str) -> None:
+def require_number(device: str) -> None:
     """Raises InputError if there are GPUs, but not so many. Without any, what uses the GPU says so."""
     import torch
 
@@ -151,17 +158,34 @@ def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN
     """Memory that a decode on the device could use now (``limit="auto"``). On the CPU it includes the decoder's ``held_bytes``.
 
     On a GPU, ``margin_bytes`` stay free. Raises InputError if there is no GPU."""
-    if device == "cpu":
+    kind = device.partition(":")[0]
+    if kind == "cpu":
         return auto_limit_bytes(held_bytes)
+    if kind in OTHER_DEVICES:
+        return max(0, _free_of_backend(kind, device) - margin_bytes)
     try:
         import torch
 
         torch.cuda.init()
     except (ImportError, AssertionError, RuntimeError) as missing:
         raise InputError(f"limit='auto': expected bytes, because torch finds no GPU: {str(missing).splitlines()[0]}") from None
-    _require_number(device)
+    require_number(device)
     device = numbered(device)
     free, total = torch.cuda.mem_get_info(device)
     reserved, allocated = torch.cuda.memory_reserved(device), torch.cuda.memory_allocated(device)
     share = getattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)(device)
     return max(0, min(free + reserved - allocated, int(total * share) - allocated) - margin_bytes)
+
+
+def _free_of_backend(kind: str, device: str) -> int:
+    """Memory that PyTorch's backend of another vendor could allocate now. Raises InputError if the backend does not tell."""
+    import torch
+
+    backend = getattr(torch, kind)
+    if hasattr(backend, "recommended_max_memory"):  # MPS
+        return backend.recommended_max_memory() - backend.current_allocated_memory()
+    try:
+        free, _ = backend.mem_get_info(device)
+    except (AttributeError, RuntimeError) as missing:
+        raise InputError(f"limit='auto': expected bytes, because torch does not tell the free memory of {device}: {missing}") from None
+    return free + backend.memory_reserved(device) - backend.memory_allocated(device)

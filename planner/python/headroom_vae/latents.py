@@ -24,6 +24,12 @@ def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, i
     return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
 
 
+def values_on(z: Any, device: str) -> Any:
+    """A latent or picture on ``device``, in a dtype that PyTorch's executor reads."""
+    values = z.detach().resolve_neg().to(device)
+    return values if values.dtype in dtype_names() else values.float()
+
+
 def values_of(z: Any, device: str = "cpu") -> Any:
     """A latent or picture as a decoder on ``device`` reads it: fp32, fp16 or bf16. It stays on the device if it is there. Otherwise it
     is contiguous in the CPU's memory."""

@@ -14,10 +14,11 @@ from . import _core, gate
 from .amounts import limit_bytes
 from .changes import is_compiled
 from .described import dtype_name
-from .device import decoding_device, free_bytes, numbered, open_decoder, require_device, require_no_capture
+from .device import decoding_device, free_bytes, numbered, require_device, require_no_capture
 from .errors import HeadroomError, InputError, OutOfGpuMemory, Unsupported
+from .executors import NATIVE, Executor, executor_for
 from .fork_aware_lock import ForkAwareLock
-from .latents import given, is_on, request_of, values_of
+from .latents import given, is_on, request_of, values_of, values_on
 from .layers import LayerRules
 from .neighbours import alone
 from .parameters import Fingerprint, Parameters
@@ -60,6 +61,12 @@ class DecodeReport:
     """Settings of the VAE that the decode did not use, such as ``"tiling was on: not used"``."""
     direction: str = "decode"
     """``"decode"`` or ``"encode"``."""
+    executor: str = "native"
+    """The code that ran the plan: ``"native"`` is Headroom's own, ``"torch"`` PyTorch's operations."""
+    why_executor: str = ""
+    """Why PyTorch's operations ran."""
+    allocated_peak_bytes: int | None = None
+    """What PyTorch's allocator had lent for the decode at most, with the executor ``"torch"``. None if the backend does not count it."""
 
     @property
     def tf32(self) -> str:
@@ -72,7 +79,12 @@ class DecodeReport:
         text += f"{seconds(self.seconds)} on {self.device}{self.plan.tf32_text}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
         if self.largest_error is not None:
             text += f", largest error {self.largest_error:.1e}"
-        return "\n".join([text, *self.undone])
+        lines = [text]
+        if self.executor == "torch":
+            lines.append(f"by PyTorch's operations: {self.why_executor}")
+        if self.allocated_peak_bytes is not None and self.allocated_peak_bytes > self.predicted_peak_bytes:
+            lines.append(f"PyTorch allocated {size(self.allocated_peak_bytes)}, more than planned: give a smaller limit if memory is short")
+        return "\n".join([*lines, *self.undone])
 
     def __repr__(self) -> str:
         return f"<{self.direction}: {'; '.join(str(self).splitlines())}>"
@@ -95,7 +107,7 @@ class ModuleDecoder:
         self._partner = partner
         if partner is not None:
             partner._partner = self
-        self._decoders: dict[tuple[str, bool], _core.Decoder] = {}  # key: device, and whether it decodes one frame of a video model
+        self._decoders: dict[tuple[str, bool, str], Any] = {}  # key: device, whether it decodes one frame of a video model, and executor
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
@@ -128,18 +140,19 @@ class ModuleDecoder:
             self._drop_weights()
             self._packed = None
 
-    def require_parameters(self, release: bool = False, warn: bool = True) -> None:
+    def require_parameters(self, release: bool = False, warn: bool = True, executor: str = "auto") -> None:
         """Checks that the module can be decoded.
 
         Raises InputError with the first parameter that is missing or has another shape. Raises Unsupported if decodes cannot
         run on the parameters' device, or if the module was changed. Warns if decodes run on the CPU instead."""
         parameters = self._unchanged_parameters()
-        own, device = parameters.device(), self._device(parameters)
-        require_device(device)
+        own, device = parameters.device(), self._device(parameters, executor)
+        chosen = executor_for(device, executor)
+        _require_native(chosen, release)
         _require_cpu_to_release(device, release)
         if own != device and warn:
             warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
-        on_card = None if device == "cpu" else parameters.on_card(device)
+        on_card = parameters.on_card(device) if device != "cpu" and chosen is NATIVE else None
         _core.require_parameters(self.model, parameters.tensors() if on_card is None else on_card[0], self.model.name)
 
     def _unchanged_parameters(self) -> Parameters:
@@ -174,6 +187,7 @@ class ModuleDecoder:
         trace_file: str = "",
         out: Any = None,
         tf32: str | None = None,
+        executor: str = "auto",
     ) -> Any:
         """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's). If
         the model encodes, `z` is a picture, and the result is what its encoder makes.
@@ -181,7 +195,7 @@ class ModuleDecoder:
         The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
         `out`, a contiguous tensor on the CPU of the picture's shape and `dtype`, receives rows while the decode runs.
-        `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it.
+        `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it. `executor` is as in enable().
         Raises DoesNotFit and InputError."""
         import torch
 
@@ -192,21 +206,26 @@ class ModuleDecoder:
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
             parameters = self._unchanged_parameters()
-            device = numbered(device or self._device_for(z, parameters, release or scratch is not None))
-            require_device(device)
+            device = numbered(device or self._device_for(z, parameters, release or scratch is not None, executor))
+            chosen = executor_for(device, executor)
+            _require_native(chosen, release, scratch)
             require_no_capture(device)
             _require_cpu_to_release(device, release)
             if limit == "auto":
                 until_done.enter_context(alone(torch.device(device), self._warned))
             plans = PLANS if limit == "auto" else 1
-            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release, "tf32": tf32}
+            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release, "tf32": tf32, "executor": executor}
             if out is not None and (list(out.shape) != picture or out.dtype != dtype):
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {out.dtype} of {list(out.shape)}")
-            latent = values_of(z, device)
+            by_torch = chosen.name == "torch"
+            latent = values_on(z, device) if by_torch else values_of(z, device)
             sample, run, refusals = out, None, []
 
             def picture_memory() -> Any:
                 nonlocal sample
+                if by_torch:
+                    sample = torch.empty(picture, dtype=dtype, device=device)
+                    return sample
                 sample = _empty_picture(picture, dtype, z.device if is_on(z, device) else torch.device("cpu"))
                 return given(sample)
 
@@ -218,12 +237,12 @@ class ModuleDecoder:
                 planning_seconds = 0.0 if known else time.perf_counter() - started
                 if self._partner is not None:
                     self._partner._yield_weights()
-                decoder = self._decoder(device, self._model_for(size[1], release))
-                tensors, _kept = self._tensors(decoder, device, plan, parameters)
+                decoder = self._decoder(device, self._model_for(size[1], release), chosen)
+                tensors, _kept = (parameters.on(device), None) if by_torch else self._tensors(decoder, device, plan, parameters)
                 try:
                     with progress_of(progress, pipeline_bar, plan) as told:
                         run = decoder.decode(
-                            plan, tensors, given(latent), picture_memory if out is None else out,
+                            plan, tensors, latent if by_torch else given(latent), picture_memory if out is None or by_torch else out,
                             threads=torch.get_num_threads(), progress=told, trace_file=trace_file,
                         )  # fmt: skip
                 except OutOfGpuMemory as refused:  # another program took the memory after planning
@@ -233,8 +252,11 @@ class ModuleDecoder:
             if release and not self.released and plan.weights_stay:
                 parameters.release()
                 self.released = True
-            self.last = replace(_report(plan, json.loads(run), planning_seconds), device=device, undone=undone, direction=self.model.direction)
-        return sample.to(z.device)
+            self.last = replace(
+                _report(plan, json.loads(run), planning_seconds), device=device, undone=undone, direction=self.model.direction,
+                executor=chosen.name, why_executor=chosen.why,
+            )  # fmt: skip
+        return sample.to(z.device) if out is None or not by_torch else out.copy_(sample)
 
     def require_ready(self, on: Any, size: tuple[int, int, int, int] | None, dtype: Any, limit: int | str | None, **options: Any) -> None:
         """Raises the errors that a decode of latents on the device of the tensor ``on`` would raise before it runs. ``size`` is
@@ -244,8 +266,10 @@ class ModuleDecoder:
             return
         try:
             parameters = self._unchanged_parameters()
-            device = self._device_for(on, parameters, options["release"] or options["scratch"] is not None, warn=False)  # the decode warns
-            require_device(device)
+            executor = options.get("executor", "auto")
+            needs_cpu = options["release"] or options["scratch"] is not None
+            device = self._device_for(on, parameters, needs_cpu, executor, warn=False)  # the decode warns
+            _require_native(executor_for(device, executor), options["release"], options["scratch"])
             _require_cpu_to_release(device, options["release"])
             if size is not None and limit != "auto":
                 self._planned(size, dtype, limit, {"device": device, **options})[0].require()
@@ -287,19 +311,22 @@ class ModuleDecoder:
         profile: str | None = None,
         release: bool = False,
         tf32: str | None = None,
+        executor: str = "auto",
     ) -> Prediction:
         """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture. ``tf32`` is by
         default that of torch's switches, and else ``"none"``, ``"convolutions"``, ``"products"`` or ``"all"``."""
         batch, frames, height, width = size
-        device = numbered(device) if device else self._device(Parameters(self.module, self.model))
-        on_cpu = device == "cpu"
+        device = numbered(device) if device else self._device(Parameters(self.module, self.model), executor)
+        chosen = executor_for(device, executor)
+        _require_native(chosen, release, scratch)
+        on_cpu, no_host = device == "cpu", device == "cpu" and (chosen is NATIVE or host_limit == "auto")
         asked = dtype_name(dtype)
         name = self.model.decoding_dtype(asked)
-        tf32 = tf32_of(name, device, tf32)
+        tf32 = tf32_of(name, device, tf32) if chosen is NATIVE else "none"
         planner = _core.Planner(
-            self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device="cpu" if on_cpu else "cuda",
+            self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device=chosen.planned_device(device),
             tf32=tf32, picture_dtype=asked, resident_weights=release,
-            **planner_options(0 if on_cpu else _host_bytes(host_limit), scratch if on_cpu else None, profile),
+            **planner_options(0 if no_host else _host_bytes(host_limit), scratch if on_cpu else None, profile),
         )  # fmt: skip
         what = request_words(self.model, size, asked, tf32)
         return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit), device)
@@ -312,14 +339,14 @@ class ModuleDecoder:
             self._of_one_frame = self.model.for_frames(1)
         return self._of_one_frame
 
-    def _decoder(self, device: str, model: _core.Model) -> _core.Decoder:
+    def _decoder(self, device: str, model: _core.Model, executor: Executor) -> Any:
         """Decoder for this model. Drops packed weights of other decoders on the device, so that only one set stays."""
-        key = device, model.decodes_clips != self.model.decodes_clips
+        key = device, model.decodes_clips != self.model.decodes_clips, executor.name
         for other, decoder in self._decoders.items():
             if other != key and other[0] == device:
                 decoder.drop_weights()
         if key not in self._decoders:
-            self._decoders[key] = open_decoder(model, device)
+            self._decoders[key] = executor.open_decoder(model, device)
         return self._decoders[key]
 
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
@@ -327,7 +354,7 @@ class ModuleDecoder:
         that is free now."""
         tf32 = tf32_of(self.model.decoding_dtype(dtype_name(dtype)), options["device"], options.get("tf32"))
         options = {**options, "tf32": tf32}
-        key = (*size, str(dtype), limit, *options.values())
+        key = (*size, str(dtype), limit, *sorted(options.items()))
         found = self._predictions.get(key)
         if found is not None:
             if limit != "auto" or (found.fits and found.peak_bytes <= free_bytes(options["device"], self._held_on(options["device"]))):
@@ -335,13 +362,13 @@ class ModuleDecoder:
         found = self._predictions[key] = self.predict(size, dtype, limit, **options)
         return found, False
 
-    def _device(self, parameters: Parameters) -> str:
+    def _device(self, parameters: Parameters, executor: str = "auto") -> str:
         """The device that decodes of the module run on."""
-        return "cpu" if self.released else numbered(decoding_device(parameters.device()))
+        return "cpu" if self.released else numbered(decoding_device(parameters.device(), executor))
 
-    def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, warn: bool = True) -> str:
+    def _device_for(self, z: Any, parameters: Parameters, needs_cpu: bool, executor: str, warn: bool = True) -> str:
         """Device that decodes this latent: by default the module's."""
-        device = self._device(parameters)
+        device = self._device(parameters, executor)
         if device != "cpu" or z.device.type != "cuda" or self.released or needs_cpu:
             return device
         try:
@@ -379,7 +406,16 @@ class ModuleDecoder:
             self._packed = None
 
     def _held_on(self, device: str) -> int:
-        return sum(decoder.held_bytes() for (of_device, _), decoder in self._decoders.items() if of_device == device)
+        return sum(decoder.held_bytes() for (of_device, *_), decoder in self._decoders.items() if of_device == device)
+
+
+def _require_native(executor: Executor, release: bool, scratch: str | None = None) -> None:
+    """Raises InputError for an option that PyTorch's executor does not have."""
+    if executor is NATIVE:
+        return
+    for name, given_ in (("release=True", release), ("scratch", scratch is not None)):
+        if given_:
+            raise InputError(f"{name}: not with PyTorch's executor ({executor.why}). Leave it out, or use executor=\"native\"")
 
 
 def _require_cpu_to_release(device: str, release: bool) -> None:
@@ -413,4 +449,5 @@ def _report(plan: _core.Plan, run: dict, planning_seconds: float) -> DecodeRepor
         seconds=run["seconds"],
         planning_seconds=planning_seconds,
         passes=tuple(run["passes"]),
+        allocated_peak_bytes=run.get("allocated_peak_bytes"),
     )

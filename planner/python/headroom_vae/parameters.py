@@ -60,6 +60,17 @@ class Parameters:
             ready[place.name] = values.contiguous()
         return ready
 
+    def on(self, device: str) -> dict[str, Any]:
+        """The tensors on a device, in any layout, as PyTorch's executor reads them. Tensors on other devices are copied."""
+        if device == "cpu":
+            return self.tensors()
+        self._finish_transfers()
+        names = dtype_names()
+        if any(isinstance(tensor, StoredValue) for tensor in self._found()):
+            return {name: tensor.to(device) for name, tensor in self.tensors().items()}
+        found = {place.name: tensor.detach().to(device) for place, tensor in zip(self._places, self._found())}
+        return {name: tensor if tensor.dtype in names else tensor.float() for name, tensor in found.items()}
+
     def on_card(self, device: str) -> tuple[dict[str, tuple], list[Any]] | None:
         """The tensors as a decoder on ``device``, a GPU, reads them in its memory, and references that keep them alive. None unless
         all of them are there, in a dtype that it reads."""

@@ -12,6 +12,7 @@ from .amounts import any_case, file_name, limit_bytes, whole_size
 from .described import describe, device_of, dtype_of
 from .device import free_bytes
 from .errors import DoesNotFit, InputError, in_python
+from .executors import NATIVE, planned_executor
 from .tf32 import assumed, tf32_of
 
 
@@ -121,6 +122,7 @@ def planner_of(
     dtype: Any = None,
     device: Any = None,
     direction: str = "decode",
+    executor: str = "auto",
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a request, and a text that describes the request."""
@@ -128,11 +130,12 @@ def planner_of(
     model = describe(vae).for_direction(direction).for_frames(frames)
     asked = dtype_of(vae, dtype)
     dtype = model.decoding_dtype(asked)
-    device = device_of(vae, device).partition(":")[0]
+    chosen = planned_executor(device_of(vae, device), executor)
+    device = chosen.planned_device(device_of(vae, device))
     if device == "cpu" and options.get("host_limit_bytes"):
         raise InputError('host_limit: not on the CPU, whose memory is the host\'s: use scratch=DIR, or device="cuda"')
-    if device == "cuda" and options.get("scratch_folder"):
-        raise InputError("scratch: not on a GPU: use host_limit=BYTES")
+    if device != "cpu" and options.get("scratch_folder"):
+        raise InputError("scratch: not on a GPU: use host_limit=BYTES" if chosen is NATIVE else f"scratch: not with PyTorch's executor ({chosen.why})")
     tf32 = tf32_of(dtype, device)
     planner = _core.Planner(
         model, width=width, height=height, frames=frames, batch=batch, dtype=dtype, device=device, tf32=tf32, picture_dtype=asked, **options
@@ -163,6 +166,7 @@ def predict(
     host_limit: int | str = 0,
     scratch: str | None = None,
     profile: str | None = None,
+    executor: str = "auto",
 ) -> Prediction:
     """Predicts what decoding or encoding a picture or clip of this size would take, including what ``decode`` or ``encode`` returns.
     Takes milliseconds; loads and decodes nothing.
@@ -181,6 +185,7 @@ def predict(
             ``enable()`` has another default: half of the free host memory.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
+        executor: the code that would run the plan, as in ``enable()``.
 
     Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit.
     It also has ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
@@ -193,7 +198,7 @@ def predict(
     """
     limit = any_case(limit)
     planner, what = planner_of(
-        vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction,
+        vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction, executor=executor,
         **planner_options(host_limit, scratch, profile),
     )  # fmt: skip
     if limit == "auto":

@@ -1,9 +1,9 @@
-"""``verify=True``: compares Headroom's picture with the VAE's own untiled decode."""
+"""``verify=True``: compares Headroom's picture with the VAE's own untiled decode, or with that of another executor."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Callable
 
 from . import _core
 from .described import dtype_name
@@ -21,24 +21,29 @@ BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 """Attributes by which a VAE decodes in parts, most of which it blends."""
 
 
-def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none") -> float | None:
+def largest_error(
+    vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none", by_torch: Callable[[Any], Any] | None = None
+) -> float | None:
     """Largest difference from the VAE's own decode over all items, relative to the largest magnitude of the item's original picture.
-    ``tf32`` is the work that the decode did in TF32.
+    ``tf32`` is the work that the decode did in TF32. ``by_torch`` decodes an item by PyTorch's executor, which then stands for the original.
 
-    Warns and returns None if the VAE's own decode cannot run. Raises VerificationError."""
+    Warns and returns None if the other decode cannot run. Raises VerificationError."""
     import torch
 
     name, error = type(vae).__name__, 0.0
+    option = "verify=True" if by_torch is None else 'verify="torch"'
+    whose = f"{name}'s own decode" if by_torch is None else "the decode by PyTorch's executor"
+    original_name = "the original decode" if by_torch is None else whose
     for item, ours in zip(z.split(1), sample.split(1)):
         try:
             with torch.no_grad(), full_fp32():
-                original = _untiled(vae, model, item)
+                original = _untiled(vae, model, item) if by_torch is None else by_torch(item).float()
         except Exception as failed:
             why = str(failed).strip().splitlines() or [""]
-            warn(f"verify=True: the picture was not compared, since {name}'s own decode cannot run: {type(failed).__name__}: {why[0]}")
+            warn(f"{option}: the picture was not compared, since {whose} cannot run: {type(failed).__name__}: {why[0]}")
             return None
         if not torch.isfinite(original).all():
-            warn(f"verify=True: the picture was not compared, since the output of {name}'s own decode is not finite")
+            warn(f"{option}: the picture was not compared, since the output of {whose} is not finite")
             return None
         if original.shape != ours.shape:
             raise VerificationError(f"{name}: expected a picture of shape {tuple(original.shape)} as the original decode's, found {tuple(ours.shape)}")
@@ -50,7 +55,7 @@ def largest_error(vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str =
         accepted = max(accepted, VERIFIED_ERROR_IN_TF32)
         in_tf32 = f" in full fp32. With TF32 at most {accepted:.0e} is accepted"
     if not error <= accepted:
-        raise VerificationError(f"{name}: differs by {error:.1e} of the magnitude from the original decode{in_tf32}")
+        raise VerificationError(f"{name}: differs by {error:.1e} of the magnitude from {original_name}{in_tf32}")
     return error
 
 

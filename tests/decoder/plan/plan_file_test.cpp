@@ -154,7 +154,7 @@ TEST_CASE("plan file: the device comes back", "[unit][plan_file]") {
   CHECK(document["request"]["device"] == "cuda");
   CHECK(read(document, graph) == plan);
   named["request"]["device"] = "tpu";
-  refuses(named, graph, "request.device: expected one of cpu, cuda, found \"tpu\"");
+  refuses(named, graph, "request.device: expected one of cpu, cuda, torch, found \"tpu\"");
   named["request"]["device"] = 1;
   refuses(named, graph, "request.device: ");
   CHECK(parse_device("cuda") == DeviceKind::cuda);

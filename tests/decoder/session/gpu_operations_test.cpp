@@ -1,4 +1,5 @@
-// Every operation on every device, against plain loops. Runs twice: on the emulated GPU, and on a real one.
+// Every operation on every device, against plain loops. Runs three times: on the emulated GPU, on a real one,
+// and by PyTorch's operations.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
@@ -41,7 +42,7 @@ template <typename Draw>
 void check_on_gpu(uint64_t seed, gpu::Gpu& gpu, const Draw& draw) {
   test::Random random(seed);
   test::DecodeStyle style = style_of(seed);
-  style.device = DeviceKind::cuda;
+  style.device = gpu.kind();
   style.in_16_bits = seed % 2 == 1 || seed % 8 == 4;
   const test::DrawnRequest drawn = test::draw_request(seed, random, style, draw);
   const Plan plan = test::drawn_gpu_plan(drawn, random);

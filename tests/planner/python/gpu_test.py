@@ -42,18 +42,18 @@ class Gpu(unittest.TestCase):
     def test_what_cannot_run_is_refused_at_once(self):
         with mock.patch.object(device, "GPU_MODULE", Path("/nowhere/headroom-cuda-lent.so")):
             with self.assertRaisesRegex(headroom_vae.Unsupported, "cuda:0: Headroom was built for the CPU only. Build it for NVIDIA GPUs .*or move the VAE to the CPU$"):
-                headroom_vae.enable(tiny.kl())
+                headroom_vae.enable(tiny.kl(), executor="native")
 
     def test_another_pytorch_than_for_cuda_12_and_13_is_named(self):
         for cuda, hip, found in (("11.8", None, "for CUDA 11.8"), (None, "6.4.1", "for ROCm 6.4.1"), (None, None, "without CUDA")):
             with mock.patch.object(torch.version, "cuda", cuda), mock.patch.object(torch.version, "hip", hip):
                 with self.assertRaisesRegex(headroom_vae.Unsupported, rf"expected PyTorch for CUDA 12 or 13, found .* {found}\. Install PyTorch"):
-                    headroom_vae.enable(tiny.kl())
+                    headroom_vae.enable(tiny.kl(), executor="native")
 
     def test_a_module_that_cannot_be_loaded_is_named(self):
         with mock.patch.object(torch.version, "cuda", "13.0"):
             with self.assertRaisesRegex(headroom_vae.Unsupported, "the GPU module cannot be loaded: .*gpu_test.py.*Install PyTorch for CUDA 12 or 13"):
-                headroom_vae.enable(tiny.kl())
+                headroom_vae.enable(tiny.kl(), executor="native")
 
     def test_where_there_is_no_gpu_the_real_module_says_so(self):
         real = Path(headroom_vae.__file__).with_name("headroom-cuda-lent.so")
@@ -61,7 +61,7 @@ class Gpu(unittest.TestCase):
             self.skipTest("built without CUDA, or there is a GPU")
         with mock.patch.object(device, "GPU_MODULE", real):
             vae = tiny.kl()
-            headroom_vae.enable(vae, limit="64MiB")
+            headroom_vae.enable(vae, limit="64MiB", executor="native")
             with self.assertRaisesRegex(headroom_vae.DeviceError, "cannot use CUDA: no GPU"):
                 vae.decode(torch.zeros(1, 4, 8, 8))
 

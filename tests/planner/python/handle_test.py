@@ -86,15 +86,15 @@ class Handles(tiny.Case):
     def test_a_device_without_a_decoder_falls_back_on_the_cpu_with_a_warning(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
         theirs = vae.decode(z).sample
-        with mock.patch.object(parameters.Parameters, "device", lambda _: "mps:0"):
+        with mock.patch.object(parameters.Parameters, "device", lambda _: "xla:0"):
             caught = self.warned(lambda: headroom_vae.enable(vae, limit="64MiB"))
-            self.assertEqual([str(warning.message) for warning in caught], ["decodes run on the CPU: Headroom has no decoder for mps:0, where the VAE is"])
+            self.assertEqual([str(warning.message) for warning in caught], ["decodes run on the CPU: Headroom has no decoder for xla:0, where the VAE is"])
             self.assertEqual(caught[0].filename, __file__)
             ours = vae.decode(z).sample
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
         self.assertEqual(headroom_vae.handle_of(vae).last.device, "cpu")
         self.assertIn(" on cpu, peak ", str(headroom_vae.handle_of(vae).last))
-        away = mock.Mock(spec=["device", "dtype"], device=torch.device("mps"), dtype=torch.float32)
+        away = mock.Mock(spec=["device", "dtype"], device=torch.device("xla"), dtype=torch.float32)
         self.assertEqual(headroom_vae.described.device_of(away), "cpu")
 
     def test_release_is_refused_for_a_vae_on_a_gpu(self):

@@ -117,7 +117,7 @@ class Predictions(unittest.TestCase):
             ({"height": 0}, ""),
             ({"frames": 5}, "frames"),
             ({"dtype": "int8"}, "fp32"),
-            ({"device": "tpu"}, "cpu, cuda or cuda:N"),
+            ({"device": "tpu"}, "cpu, cuda, cuda:N, xpu or mps"),
             ({"limit": "many"}, "limit"),
             ({"limit": -1}, "limit"),
             ({"limit": 1.5}, "limit"),

@@ -1,0 +1,90 @@
+"""Choice of the code that runs a plan: Headroom's own, or PyTorch's operations on any device that PyTorch has."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+from . import _core
+from .device import OTHER_DEVICES, open_decoder, require_device, require_number
+from .errors import InputError, Unsupported
+
+EXECUTORS = ("auto", "native", "torch")
+
+LEAST_CAPABILITY = (8, 0)
+"""Compute capability that Headroom's own kernels need."""
+
+
+class Executor(NamedTuple):
+    name: str
+    """``"native"`` or ``"torch"``."""
+    why: str = ""
+    """Why it is not Headroom's own code."""
+
+    def planned_device(self, device: str) -> str:
+        """The kind of device that the plan is for."""
+        return "torch" if self.name == "torch" else device.partition(":")[0]
+
+    def open_decoder(self, model: _core.Model, device: str) -> Any:
+        """A decoder on ``device``. Raises DeviceError."""
+        if self.name == "native":
+            return open_decoder(model, device)
+        from .torch_executor import TorchDecoder
+
+        return TorchDecoder(model, device)
+
+
+NATIVE = Executor("native")
+
+
+def require_executor(executor: str) -> str:
+    """Raises InputError unless there is an executor of this name."""
+    if executor not in EXECUTORS:
+        raise InputError(f"executor: expected 'auto', 'native' or 'torch', found {executor!r}")
+    return executor
+
+
+def executor_for(device: str, asked: str = "auto", to_use_cpu: str | None = None) -> Executor:
+    """The executor of decodes on this device. Raises Unsupported if the asked one cannot run there."""
+    advice = {} if to_use_cpu is None else {"to_use_cpu": to_use_cpu}
+    if require_executor(asked) == "torch":
+        require_number(device)
+        return Executor("torch", 'executor="torch"')
+    if asked == "native":
+        require_device(device, **advice)
+        return NATIVE
+    kind = device.partition(":")[0]
+    if kind in OTHER_DEVICES:
+        return Executor("torch", "Headroom's own code runs on the CPU and on NVIDIA GPUs")
+    try:
+        require_device(device, **advice)
+    except Unsupported as refused:
+        if kind != "cuda":
+            raise
+        require_number(device)
+        return Executor("torch", str(refused).removeprefix(f"{device}: "))
+    older = _older_capability(device)
+    return NATIVE if older is None else Executor("torch", f"compute capability {older}, and Headroom's own kernels need 8.0 or later")
+
+
+def planned_executor(device: str, asked: str = "auto") -> Executor:
+    """Like executor_for(), for a prediction: a device that is not there is assumed to run Headroom's own code."""
+    kind = device.partition(":")[0]
+    if require_executor(asked) == "auto" and kind == "cuda":
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_available():
+            return NATIVE
+        return executor_for(device)
+    return NATIVE if asked == "native" else executor_for(kind, asked)
+
+
+def _older_capability(device: str) -> str | None:
+    """The compute capability of an NVIDIA GPU that is too old for Headroom's kernels."""
+    if device == "cpu":
+        return None
+    import torch
+
+    if not torch.cuda.is_available():
+        return None  # opening the device says so
+    found = torch.cuda.get_device_capability(device)
+    return None if tuple(found) >= LEAST_CAPABILITY else f"{found[0]}.{found[1]}"
