@@ -16,6 +16,7 @@ const std::vector<DeviceRecord>& all_devices() {
       {
           .kind = DeviceKind::cpu,
           .name = "cpu",
+          .title = "CPU",
           .is_host = true,
           .is_numbered = false,
           .has_tf32 = false,
@@ -33,6 +34,7 @@ const std::vector<DeviceRecord>& all_devices() {
       {
           .kind = DeviceKind::cuda,
           .name = "cuda",
+          .title = "NVIDIA GPU",
           .is_host = false,
           .is_numbered = true,
           .has_tf32 = true,
@@ -50,6 +52,7 @@ const std::vector<DeviceRecord>& all_devices() {
       {
           .kind = DeviceKind::torch,
           .name = "torch",
+          .title = "PyTorch",
           .is_host = false,
           .is_numbered = false,
           .has_tf32 = false,

@@ -38,7 +38,8 @@ struct Link {
 /// kind. The code that decodes on the device is in decoder/cpu and decoder/gpu.
 struct DeviceRecord {
   DeviceKind kind;
-  const char* name;  ///< in plans and options
+  const char* name;   ///< in plans and options
+  const char* title;  ///< in windows
   /// Its memory is the process's own. Any other device has host memory beside its own.
   bool is_host;
   bool is_numbered;  ///< a machine may have several: cuda:1

@@ -15,7 +15,7 @@ constexpr int64_t kMostFrames = 1'000'000;
 }  // namespace
 
 const char* name_of(Direction direction) {
-  return direction == Direction::decode ? "decode" : "encode";
+  return encodes(direction) ? "encode" : "decode";
 }
 
 Direction direction_of(const Graph& graph) {
@@ -23,14 +23,14 @@ Direction direction_of(const Graph& graph) {
 }
 
 Direction parse_direction(const std::string& text) {
-  for (const Direction direction : {Direction::decode, Direction::encode}) {
+  for (const Direction direction : kDirections) {
     if (text == name_of(direction)) return direction;
   }
   throw InputError("--direction: expected decode or encode, found '" + text + "'");
 }
 
 Model for_direction(Model model, Direction direction) {
-  if (direction == Direction::decode) return model;
+  if (!encodes(direction)) return model;
   if (!model.encoder)
     throw InputError(model.config_file + ": Headroom does not encode with " + model.class_name);
   model.graph = model.encoder();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ struct LatentPatches {
 /// distribution (mean and log-variance), or the latent itself if its class has no distribution. Names in code
 /// that serves both directions say "decode" for either.
 enum class Direction { decode, encode };
+inline constexpr std::array kDirections{Direction::decode, Direction::encode};
+inline bool encodes(Direction direction) {
+  return direction == Direction::encode;
+}
 const char* name_of(Direction direction);
 Direction direction_of(const Graph& graph);
 /// Throws InputError unless the text is decode or encode.

@@ -25,7 +25,7 @@ std::string wrong_tf32(const Request& request) {
 
 void set_direction(Request& request, Direction direction) {
   request.direction = direction;
-  request.picture_dtype = direction == Direction::encode ? std::optional(Dtype::fp32) : std::nullopt;
+  request.picture_dtype = encodes(direction) ? std::optional(Dtype::fp32) : std::nullopt;
 }
 
 bool makes_tile(const Step& step) {

@@ -144,8 +144,7 @@ Request read_request(const JsonFields& file) {
 }
 
 Direction direction_from_json(const JsonFields& fields) {
-  if (!fields.has("direction")) return Direction::decode;
-  return one_of(fields["direction"], std::array{Direction::decode, Direction::encode});
+  return fields.has("direction") ? one_of(fields["direction"], kDirections) : Direction::decode;
 }
 
 Tf32 tf32_from_json(const JsonFields& fields) {

@@ -84,7 +84,7 @@ json to_json(const Request& request) {
            {"batch", request.batch},
            {"dtype", name_of(request.dtype)},
            {"device", name_of(request.device)}};
-  if (request.direction == Direction::encode) out["direction"] = name_of(request.direction);
+  if (encodes(request.direction)) out["direction"] = name_of(request.direction);
   if (request.tf32.any()) out["tf32"] = name_of(request.tf32);
   if (request.picture_dtype) out["picture_dtype"] = name_of(*request.picture_dtype);
   return out;

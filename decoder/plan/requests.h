@@ -36,7 +36,7 @@ struct QueuedDecode {
 struct RequestQueue {
   std::string model;  ///< the --model argument; empty if the file names none
   std::optional<Dtype> dtype;
-  std::optional<DeviceKind> device;  ///< one for all
+  DeviceKind device = DeviceKind::cpu;  ///< one for all
   Tf32 tf32;
   std::vector<QueuedRequest> requests;
 

@@ -184,7 +184,7 @@ json to_json(const RequestQueue& queue, const Graph& graph) {
   json out{{"schema", "headroom.requests"}, {"version", kRequestsVersion}, {"requests", json::array()}};
   if (!queue.model.empty()) out["model"] = queue.model;
   if (queue.dtype) out["dtype"] = name_of(*queue.dtype);
-  if (queue.device && *queue.device != DeviceKind::cpu) out["device"] = name_of(*queue.device);
+  if (!device_record(queue.device).is_host) out["device"] = name_of(queue.device);
   if (queue.tf32.any()) out["tf32"] = name_of(queue.tf32);
   for (const QueuedRequest& request : queue.requests) out["requests"].push_back(to_json(request));
   if (!queue.planned) return out;
@@ -215,7 +215,8 @@ RequestQueue requests_from_json(const JsonFields& file) {
       file["dtype"].fail("expected fp32, bf16 or fp16, found " + file["dtype"].value().dump().substr(0, 40));
     }
   }
-  take_device(file, queue.device);
+  std::optional<DeviceKind> device;
+  take_device(file, device);
   queue.tf32 = tf32_from_json(file);
   const JsonFields list = file["requests"];
   const size_t entries = list.size(static_cast<size_t>(kMostPictures));
@@ -225,7 +226,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
   int64_t pictures = 0;
   for (size_t i = 0; i < entries; ++i) {
     const QueuedRequest request = read_request_entry(list[i]);
-    take_device(list[i], queue.device);
+    take_device(list[i], device);
     pictures += request.count * request.batch;
     if (pictures > kMostPictures)
       list[i].fail("expected at most " + std::to_string(kMostPictures) + " pictures in the queue");
@@ -235,6 +236,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
     }
     queue.requests.push_back(request);
   }
+  if (device) queue.device = *device;
   check_outputs_differ(list, queue.requests);
   return queue;
 }
@@ -262,7 +264,7 @@ RequestQueue planned_queue_from_json(const JsonFields& file, const Graph& graph)
     if (plan.request.tf32 != queue.tf32)
       plans[i]["request"].fail(std::string("tf32: expected the queue's own, ") + name_of(queue.tf32) +
                                ", found " + name_of(plan.request.tf32));
-    if (plan.request.device != queue.device.value_or(DeviceKind::cpu))
+    if (plan.request.device != queue.device)
       plans[i]["request"].fail(std::string("expected the queue's own device, found ") +
                                name_of(plan.request.device));
     queue.plans.push_back(std::move(plan));

@@ -62,7 +62,7 @@ RunStats Session::decode(size_t number, const ArrayView& latent, PictureSink& si
 }
 
 std::unique_ptr<Session> open_session(const SessionRequest& request, gpu::Gpu* gpu) {
-  const DeviceKind device = kind_of(gpu);
+  const auto device = kind_of(gpu);
   for (size_t i = 0; i < request.plans.size(); ++i) {
     if (request.plans[i].request.device == device) continue;
     throw InputError("plans[" + std::to_string(i) + "]: request.device: expected " + name_of(device) +

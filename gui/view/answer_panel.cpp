@@ -186,8 +186,10 @@ void AnswerPanel::showPlan(const Answer& answer) {
   const Plan& plan = answer.plan->as<reports::PlanDocument>()->plan;
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
   const QString seconds = figure_text(reports::Unit::seconds, plan.predicted_seconds);
-  time_->setText(plan.assumed ? tr("about %1, %2").arg(seconds, RequestForm::assumedFor(plan.request.device))
-                              : tr("%1 by the profile").arg(seconds) + range_text(plan));
+  time_->setText(
+      plan.assumed
+          ? tr("about %1, %2").arg(seconds, RequestForm::assumedFor(device_record(plan.request.device)))
+          : tr("%1 by the profile").arg(seconds) + range_text(plan));
   proof_->setText(figure_text(planner::gap_text(plan)));
   QString passes = QString::number(plan.passes.size());
   if (plan.micro_batch < plan.request.batch)

@@ -151,8 +151,10 @@ const profiler::DeviceHistory* HistoryPage::device() const {
   return &history()->devices[static_cast<size_t>(chosen)];
 }
 
-DeviceKind HistoryPage::deviceKind() const {
-  return device()->device.starts_with("cuda") ? DeviceKind::cuda : DeviceKind::cpu;
+const DeviceRecord& HistoryPage::record() const {
+  const std::string& name = device()->device;  // such as cuda:0
+  const DeviceRecord* found = find_device(name.substr(0, name.find(':')));
+  return found == nullptr ? all_devices().front() : *found;
 }
 
 void HistoryPage::showDocument() {
@@ -244,7 +246,7 @@ void HistoryPage::work() {
   const PlanningQuestion question = workspace_.question();
   if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0) return;
   if (question.by_default) {
-    if (question.request.device != deviceKind()) askOnDevice(question);
+    if (question.request.device != record().kind) askOnDevice(question);
     return;
   }
   if (asked_ && same_but_limit(question, *asked_)) return;
@@ -272,7 +274,7 @@ void HistoryPage::work() {
 
 /// Asks for plans on the recorded device.
 void HistoryPage::askOnDevice(PlanningQuestion question) {
-  question.request.device = deviceKind();
+  question.request.device = record().kind;
   workspace_.ask(question);
 }
 

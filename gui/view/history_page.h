@@ -50,7 +50,7 @@ class HistoryPage : public Page {
   void askOnDevice(PlanningQuestion question);
   const profiler::MemoryHistory* history() const;
   const profiler::DeviceHistory* device() const;
-  DeviceKind deviceKind() const;
+  const DeviceRecord& record() const;  ///< of the device's kind
   Workspace& workspace_;
   reports::DocumentPtr document_;
   std::optional<size_t> moment_;

@@ -126,8 +126,8 @@ void RequestForm::buildDirection() {
   direction_ = new QComboBox(this);
   direction_->setObjectName("direction");
   direction_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  direction_->addItem(tr("decode: latent to picture"), static_cast<int>(Direction::decode));
-  direction_->addItem(tr("encode: picture to latent"), static_cast<int>(Direction::encode));
+  direction_->addItem(tr("decode: latent to picture"));
+  direction_->addItem(tr("encode: picture to latent"));
   connect(direction_, &QComboBox::currentIndexChanged, this, [this] {
     listProfiles();
     changed(kChosen);
@@ -166,8 +166,8 @@ void RequestForm::buildSize() {
 void RequestForm::buildDevice() {
   device_ = new QComboBox(this);
   device_->setObjectName("device");
-  device_->addItem(tr("CPU"), static_cast<int>(DeviceKind::cpu));
-  device_->addItem(tr("NVIDIA GPU"), static_cast<int>(DeviceKind::cuda));
+  for (const DeviceRecord& device : all_devices())
+    if (device.in_programs) device_->addItem(QString::fromLatin1(device.title));
   connect(device_, &QComboBox::currentIndexChanged, this, [this] {
     showDevice();
     changed(kChosen);
@@ -295,20 +295,20 @@ void RequestForm::apply() {
   if (before.by_default || !same_but_limit(*question, before)) workspace_.ask(*question);
 }
 
-QString RequestForm::assumedFor(DeviceKind device) {
-  return device_record(device).is_host ? tr("assumed for 2 CPU cores") : tr("assumed for an H100 GPU");
+QString RequestForm::assumedFor(const DeviceRecord& device) {
+  return device.is_host ? tr("assumed for 2 CPU cores") : tr("assumed for an H100 GPU");
 }
 
-DeviceKind RequestForm::device() const {
-  return static_cast<DeviceKind>(device_->currentData().toInt());
+const DeviceRecord& RequestForm::device() const {
+  return all_devices().at(static_cast<size_t>(std::max(device_->currentIndex(), 0)));
 }
 
 Direction RequestForm::direction() const {
-  return static_cast<Direction>(direction_->currentData().toInt());
+  return kDirections.at(static_cast<size_t>(direction_->currentIndex()));
 }
 
 void RequestForm::showDevice() {
-  const bool gpu = !device_record(device()).is_host;
+  const bool gpu = !device().is_host;
   rows_->setRowVisible(notes_.at("--host-limit")->parentWidget(), gpu);
   for (const char* option : {"--scratch", "--scratch-limit"})
     rows_->setRowVisible(notes_.at(option)->parentWidget(), !gpu);
@@ -342,8 +342,8 @@ void RequestForm::showQuestion() {
     const auto* at = std::find(kTf32Shown.begin(), kTf32Shown.end(), request.tf32);
     tf32_->setCurrentIndex(static_cast<int>(at - kTf32Shown.begin()));
   }
-  device_->setCurrentIndex(device_->findData(static_cast<int>(request.device)));
-  direction_->setCurrentIndex(direction_->findData(static_cast<int>(request.direction)));
+  device_->setCurrentIndex(static_cast<int>(request.device));
+  direction_->setCurrentIndex(static_cast<int>(request.direction));
   show_bytes(*host_limit_, shown_.options.host_limit_bytes);
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
@@ -363,7 +363,7 @@ void RequestForm::listProfiles() {
   const auto add = [this](const reports::DocumentPtr& document) {
     const auto* profile = document == nullptr ? nullptr : document->as<profiler::Profile>();
     Request chosen;
-    chosen.device = device();
+    chosen.device = device().kind;
     chosen.direction = direction();
     if (profile == nullptr || !serves(*profile, chosen)) return;
     if (std::find(profiles_.begin(), profiles_.end(), document) != profiles_.end()) return;
@@ -416,7 +416,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   request.height_pixels = height_->value();
   request.frames = frames_->value();
   request.batch = batch_->value();
-  request.device = device();
+  request.device = device().kind;
   set_direction(request, direction());
   request.dtype = parse_dtype(dtype_->currentText().toStdString());
   question.options.weights = kWeights[std::max(weights_->currentIndex(), 0)];
@@ -456,7 +456,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
 
 void RequestForm::readPlaces(PlanningQuestion& question) const {
   planner::PlanOptions& options = question.options;
-  const bool gpu = !device_record(device()).is_host;
+  const bool gpu = !device().is_host;
   options.host_limit_bytes = gpu ? bytes_in(*host_limit_, "--host-limit") : 0;
   const QString folder = gpu ? QString() : scratch_folder_->text().trimmed();
   const int64_t limit = gpu ? 0 : bytes_in(*scratch_limit_, "--scratch-limit");

@@ -29,7 +29,7 @@ class RequestForm : public QWidget {
   /// True if every field is valid.
   bool valid() const { return valid_; }
   /// "assumed for 2 CPU cores": the machine whose costs the planner assumes without a profile.
-  static QString assumedFor(DeviceKind device);
+  static QString assumedFor(const DeviceRecord& device);
 
  Q_SIGNALS:
   /// Emitted after the fields were parsed.
@@ -50,7 +50,7 @@ class RequestForm : public QWidget {
   void changed(int pause_milliseconds);
   void apply();
   void showQuestion();
-  DeviceKind device() const;
+  const DeviceRecord& device() const;
   Direction direction() const;
   /// Shows the places for kept tensors that the device has, and the profiles that serve the choice.
   void showDevice();

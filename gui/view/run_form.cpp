@@ -172,8 +172,9 @@ void RunForm::buildMemory() {
             "free memory."));
   device_ = new QComboBox(this);
   device_->setObjectName("device");
-  device_->addItem(tr("CPU"), QString::fromLatin1(name_of(DeviceKind::cpu)));
-  device_->addItem(tr("NVIDIA GPU"), QString::fromLatin1(name_of(DeviceKind::cuda)));
+  for (const DeviceRecord& device : all_devices())
+    if (device.in_programs)
+      device_->addItem(QString::fromLatin1(device.title), QString::fromLatin1(device.name));
   addRow(tr("&Device"), device_, RunField::device,
          tr("The device that runs it. A GPU needs a build of Headroom with CUDA."));
   sizes_ = line("sizes", QStringLiteral("256x256,512x512"));
@@ -295,7 +296,7 @@ void RunForm::listPlans() {
     const auto* plan = document->as<reports::PlanDocument>();
     // One rank's plan cannot run by itself.
     if (plan == nullptr || document->rank) continue;
-    if (encode_->isChecked() != (plan->plan.request.direction == Direction::encode)) continue;
+    if (encode_->isChecked() != encodes(plan->plan.request.direction)) continue;
     plans_.push_back(document);
     plan_->addItem(plan_text(*document));
     plan_->setItemData(plan_->count() - 1, plain_tooltip(QString::fromStdString(reports::summary(*document))),
@@ -313,12 +314,12 @@ void RunForm::showQuestion() {
   const Direction direction = workspace_.question().request.direction;
   if (direction != direction_shown_) {
     direction_shown_ = direction;
-    if (!measure_->isChecked()) (direction == Direction::encode ? encode_ : decode_)->setChecked(true);
+    if (!measure_->isChecked()) (encodes(direction) ? encode_ : decode_)->setChecked(true);
   }
-  const DeviceKind device = workspace_.question().request.device;
+  const QString device = QString::fromLatin1(name_of(workspace_.question().request.device));
   if (device != device_shown_) {
     device_shown_ = device;
-    device_->setCurrentIndex(device_->findData(QString::fromLatin1(name_of(device))));
+    device_->setCurrentIndex(device_->findData(device));
   }
   const QString model = QString::fromStdString(workspace_.question().request.model);
   if (model == model_shown_) return;

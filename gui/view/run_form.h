@@ -67,8 +67,8 @@ class RunForm : public QWidget {
   std::map<RunField, QWidget*> cells_;       ///< rows of the layout
   std::map<RunField, QWidget*> editors_;     ///< widgets that take the focus
   std::vector<reports::DocumentPtr> plans_;  ///< parallel to the entries of plan_
-  QString model_shown_;  ///< model of the last question; the user may have typed another one since
-  std::optional<DeviceKind> device_shown_;         ///< device of the last question, likewise
+  QString model_shown_;   ///< model of the last question; the user may have typed another one since
+  QString device_shown_;  ///< device of the last question, likewise
   Direction direction_shown_ = Direction::decode;  ///< direction of the last question, likewise
 };
 

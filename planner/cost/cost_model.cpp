@@ -116,15 +116,15 @@ double moving_seconds(const Graph& graph, const Step& step, const Along& along, 
 }  // namespace
 
 CostModel::CostModel(const Graph& graph, DeviceKind device)
-    : graph_(&graph), device_(device), memory_(memory_model_of(graph, device)) {
+    : graph_(&graph), device_(&device_record(device)), memory_(memory_model_of(graph, *device_)) {
   // The rates used below do not depend on the dtype.
-  const DeviceRates rates = assumed_rates(device, Dtype::fp32);
+  const DeviceRates rates = assumed_rates(*device_, Dtype::fp32);
   both_ways_ = rates.both_ways;
   weights_bytes_per_second_ = rates.weights_bytes_per_second;
   transform_bytes_per_second_ = rates.transform_bytes_per_second;
   to_host_bytes_per_second_ = from_host_bytes_per_second_ = rates.host_bytes_per_second;
   scratch_write_bytes_per_second_ = scratch_read_bytes_per_second_ = rates.scratch_bytes_per_second;
-  if (device_record(device).is_host) return;
+  if (device_->is_host) return;
   const GpuCard card = GpuCard::assumed(device);
   gpu_.emplace(graph, card);
   reservation_ = card.reservation;
@@ -179,13 +179,13 @@ CostModel::CostModel(const Graph& graph, const profiler::Profile& profile, const
 double CostModel::seconds_per_position(OpId id, ConvolutionAlgorithm algorithm, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double work = work_per_position(*graph_, op, sizes), share = algorithm_share(*graph_, op, algorithm);
-  const DeviceRates rates = assumed_rates(device_, sizes.dtype, sizes.tf32);
+  const DeviceRates rates = assumed_rates(*device_, sizes.dtype, sizes.tf32);
   return work * share * (1 / (counts_flops(op) ? flops_per_second(rates, op) : rates.bytes_per_second));
 }
 
 CostModel::StepRates CostModel::rates_of(const Step& step, ConvolutionAlgorithm algorithm,
                                          const Sizes& sizes) const {
-  const DeviceRates rates = assumed_rates(device_, sizes.dtype, sizes.tf32);
+  const DeviceRates rates = assumed_rates(*device_, sizes.dtype, sizes.tf32);
   if (step.op == OpId{-1}) {
     const double moving = moved_bytes(*graph_, step, sizes) / rates.bytes_per_second;
     return {rates.step_seconds, moving * double(sizes.items)};
@@ -201,7 +201,7 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
     const auto found = std::find(pass.steps.begin(), pass.steps.end(), step) - pass.steps.begin();
     return gpu_->step_seconds(pass, tile, sizes).at(static_cast<size_t>(found));
   }
-  const DeviceRates moving = assumed_rates(device_, sizes.dtype, sizes.tf32);
+  const DeviceRates moving = assumed_rates(*device_, sizes.dtype, sizes.tf32);
   const Axes<Along> work = work_along(*graph_, pass, step, tile, sizes);
   const double carrying = (moving_seconds(*graph_, step, work.t, moving, sizes) * work.y.positions +
                            moving_seconds(*graph_, step, work.y, moving, sizes)) *
@@ -226,7 +226,7 @@ std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
     // The work of a tile is a product over the axes, so compute each factor once per length.
     const StepRates rates =
         latency_tables_ ? StepRates{} : rates_of(step, pass.convolutions.of(step.op), sizes);
-    const DeviceRates moving = assumed_rates(device_, sizes.dtype, sizes.tf32);
+    const DeviceRates moving = assumed_rates(*device_, sizes.dtype, sizes.tf32);
     const Axes<AxisWork> axes = work_axes(*graph_, pass, step, sizes);
     const Along time = along(axes.t, later_tiles(grid.t, frames));
     const double carrying = moving_seconds(*graph_, step, time, moving, sizes);
@@ -265,11 +265,10 @@ double CostModel::least_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double whole =
       double(positions(own_extent(graph_->tensor(measured_tensor(op)), sizes)) * sizes.items);
-  const DeviceRates rates = assumed_rates(device_, sizes.dtype, sizes.tf32);
+  const DeviceRates rates = assumed_rates(*device_, sizes.dtype, sizes.tf32);
   if (op.kind == OpKind::add && fusion_on(sizes).residuals)  // a convolution does the add
     return whole * residual_seconds(*graph_, id, rates, sizes);
-  return rates.step_seconds +
-         whole * seconds_per_position(id, device_record(device_).algorithms.back(), sizes);
+  return rates.step_seconds + whole * seconds_per_position(id, (*device_).algorithms.back(), sizes);
 }
 
 double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {
@@ -277,7 +276,7 @@ double CostModel::attention_seconds(OpId id, const Sizes& sizes) const {
   const Op& op = graph_->op(id);
   const double flops = work_per_position(*graph_, op, sizes) *
                        double(positions(own_extent(graph_->tensor(op.output), sizes)) * sizes.items);
-  return flops / flops_per_second(assumed_rates(device_, sizes.dtype, sizes.tf32), op);
+  return flops / flops_per_second(assumed_rates(*device_, sizes.dtype, sizes.tf32), op);
 }
 
 double CostModel::staging_seconds(OpId id, MemoryTier tier, int64_t bytes, const Sizes& sizes) const {
@@ -298,14 +297,14 @@ double CostModel::least_store_seconds(TensorId id, const Sizes& sizes) const {
     return whole * latency_tables_->of({.kind = OpKind::store, .tensor = id}, ConvolutionAlgorithm::direct)
                        .least_seconds_per_position();
   if (gpu_) return gpu_->least_store_seconds(id, sizes);
-  const DeviceRates rates = assumed_rates(device_, sizes.dtype, sizes.tf32);
+  const DeviceRates rates = assumed_rates(*device_, sizes.dtype, sizes.tf32);
   const Step store{.kind = OpKind::store, .tensor = id};
   return rates.step_seconds + whole * moved_bytes(*graph_, store, sizes) / rates.bytes_per_second;
 }
 
 double CostModel::copies_seconds(std::span<const int64_t> copied_bytes) const {
   if (gpu_) return gpu_->copies_seconds(copied_bytes);
-  const DeviceRates rates = assumed_rates(device_, Dtype::fp32);
+  const DeviceRates rates = assumed_rates(*device_, Dtype::fp32);
   double seconds = 0;
   for (const int64_t bytes : copied_bytes)
     seconds += rates.step_seconds + 2 * double(bytes) / rates.bytes_per_second;

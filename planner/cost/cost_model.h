@@ -33,7 +33,7 @@ class CostModel {
   CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
-  DeviceKind device() const { return device_; }
+  const DeviceRecord& device() const { return *device_; }
   /// Workspace of the device's libraries and the reserve. build_plan() needs them.
   const MemoryModel& memory() const { return memory_; }
   /// Adds `bytes` to the reserve for memory growth outside the pool.
@@ -91,7 +91,7 @@ class CostModel {
   double seconds_per_position(OpId op, ConvolutionAlgorithm algorithm, const Sizes& sizes) const;
 
   const Graph* graph_;
-  DeviceKind device_;
+  const DeviceRecord* device_;
   bool both_ways_ = false;  ///< writes to a lower tier run in parallel with reads
   std::shared_ptr<const LatencyLookup> latency_tables_;  ///< null if costs are assumed
   std::optional<GpuCosts> gpu_;                          ///< set if the device is a GPU

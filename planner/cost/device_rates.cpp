@@ -50,8 +50,8 @@ GpuCard GpuCard::assumed(DeviceKind device) {
           .emitted_bytes_per_second = 6e9};
 }
 
-DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32) {
-  return device_record(device).is_host ? kTwoCores : gpu_rates(GpuCard::assumed(device), dtype, tf32);
+DeviceRates assumed_rates(const DeviceRecord& device, Dtype dtype, Tf32 tf32) {
+  return device.is_host ? kTwoCores : gpu_rates(GpuCard::assumed(device.kind), dtype, tf32);
 }
 
 bool counts_flops(const Op& op) {

@@ -23,7 +23,7 @@ struct DeviceRates {
   /// Writes to a lower tier run in parallel with reads, each at its own rate.
   bool both_ways = false;
 };
-DeviceRates assumed_rates(DeviceKind device, Dtype dtype, Tf32 tf32 = {});
+DeviceRates assumed_rates(const DeviceRecord& device, Dtype dtype, Tf32 tf32 = {});
 
 /// True if an operation's work is counted in FLOPs.
 bool counts_flops(const Op& op);

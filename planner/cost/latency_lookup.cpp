@@ -123,7 +123,7 @@ double LatencyLookup::tile_seconds(const Step& step, ConvolutionAlgorithm algori
                                    const Sizes& sizes) const {
   const profiler::LatencyTable& latency_table = of(step, algorithm);
   const profiler::CallsOfStep calls =
-      profiler::calls_of(step.kind, sizes.device, made.t, double(sizes.items));
+      profiler::calls_of(step.kind, device_record(sizes.device), made.t, double(sizes.items));
   double call = 0;
   if (step.kind == OpKind::attention) {
     call = profiler::attention_seconds(latency_table, *graph_, graph_->op(step.op), sizes.latent,
@@ -167,7 +167,7 @@ std::optional<LatencyLookup::Beyond> LatencyLookup::beyond(const Pass& pass, con
     sized.tensor = measured_tensor(step);
     const Extent largest = largest_tile(*graph_, pass, sized, tile, sizes);
     const profiler::CallsOfStep calls =
-        profiler::calls_of(step.kind, sizes.device, double(largest.t), double(sizes.items));
+        profiler::calls_of(step.kind, device_record(sizes.device), double(largest.t), double(sizes.items));
     double most = double(largest.y * largest.x) * calls.frames_per_call;
     if (op.kind == OpKind::attention)
       most *= double(profiler::latency_table_extent(*graph_, op, sizes.latent).x);

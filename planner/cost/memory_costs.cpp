@@ -83,10 +83,10 @@ MemoryModel cuda_memory_model(const Graph& graph) {
   return model;
 }
 
-MemoryModel memory_model_of(const Graph& graph, DeviceKind device) {
-  if (device_record(device).is_host) return cpu_memory_model(graph);
+MemoryModel memory_model_of(const Graph& graph, const DeviceRecord& device) {
+  if (device.is_host) return cpu_memory_model(graph);
   MemoryModel model = cuda_memory_model(graph);
-  const int64_t temporary_bytes = device_record(device).temporary_bytes;
+  const int64_t temporary_bytes = device.temporary_bytes;
   if (temporary_bytes == 0) return model;
   int64_t kernel_bytes = 0;
   for (const Op& op : graph.ops())

@@ -16,6 +16,6 @@ MemoryModel cpu_memory_model(const Graph& graph, int64_t threads = planned_threa
 /// reservation.
 MemoryModel cuda_memory_model(const Graph& graph);
 
-MemoryModel memory_model_of(const Graph& graph, DeviceKind device);
+MemoryModel memory_model_of(const Graph& graph, const DeviceRecord& device);
 
 }  // namespace headroom::planner

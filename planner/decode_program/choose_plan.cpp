@@ -36,7 +36,7 @@ void take_scratch(const SharedOptions& options, Plan& plan) {
 void check_direction(const std::string& plan_file, Direction planned, Direction asked) {
   if (planned == asked) return;
   throw InputError(plan_file +
-                   (asked == Direction::decode
+                   (!encodes(asked)
                         ? ": a plan of an encode; run it with headroom-decode encode --plan"
                         : ": a plan of a decode; expected one of headroom-plan --direction encode"));
 }

@@ -33,8 +33,8 @@ std::vector<LiveEntry> by_size(const std::vector<LiveEntry>& entries) {
   return sorted;
 }
 
-LiveEntry reserve_entry(int64_t bytes, DeviceKind device) {
-  if (device_record(device).places_allocations) return {"gaps", MemoryKind::slack, bytes};
+LiveEntry reserve_entry(int64_t bytes, const DeviceRecord& device) {
+  if (device.places_allocations) return {"gaps", MemoryKind::slack, bytes};
   return {"reserve", MemoryKind::outside, bytes};
 }
 
@@ -67,7 +67,7 @@ std::vector<LiveEntry> live_before_passes(const Plan& plan, const Graph& graph) 
   const LiveBytes live = live_throughout(graph, plan);
   return by_size({{title_of(MemoryKind::weights), MemoryKind::weights, live.resident_weights},
                   picture_entry(live.picture),
-                  reserve_entry(live.reserve, plan.request.device)});
+                  reserve_entry(live.reserve, device_record(plan.request.device))});
 }
 
 std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass, const PassSweep& sweep,
@@ -82,7 +82,7 @@ std::vector<LiveEntry> live_at(const Plan& plan, const Graph& graph, size_t pass
       {name(graph.input()), MemoryKind::latent, live.latent},
       {"statistics", MemoryKind::latent, live.state},
       picture_entry(live.picture),
-      reserve_entry(live.reserve, plan.request.device),
+      reserve_entry(live.reserve, device_record(plan.request.device)),
       {name(plan.passes[pass].steps[point.step].tensor), MemoryKind::workspace, live.step.workspace}};
   for (const PassSweep::LiveTensor& tensor : sweep.kept(point))
     entries.push_back({name(tensor.tensor), MemoryKind::kept, tensor.bytes});

@@ -33,7 +33,7 @@ constexpr const char* kPictureEntry = "picture";
 
 /// Memory that no tensor of the plan accounts for. On the CPU: growth of the process outside the pool. On a
 /// GPU: gaps in its reservation.
-LiveEntry reserve_entry(int64_t bytes, DeviceKind device);
+LiveEntry reserve_entry(int64_t bytes, const DeviceRecord& device);
 
 /// Entries on the device before the first pass, and at one moment of a pass. Merged and sorted like
 /// by_size().

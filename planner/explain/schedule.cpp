@@ -59,7 +59,7 @@ std::string heading(const Plan& plan, const Model& model, const MemoryModel& mem
       "each band is shown at its peak, which is in the listed step: live = throughout the pass + kept "
       "blocks + steps\n";
   const LiveBytes live = live_throughout(model.graph, plan);
-  const LiveEntry reserve = reserve_entry(live.reserve, request.device);
+  const LiveEntry reserve = reserve_entry(live.reserve, device_record(request.device));
   std::vector<std::string> parts;
   std::vector<int64_t> bytes;
   for (const auto& [name, amount] :

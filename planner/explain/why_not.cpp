@@ -64,9 +64,7 @@ Plan plan_or_explain(const Problem& problem) {
 
 std::string returned_text(int64_t picture_bytes, const Request& request) {
   if (picture_bytes == 0) return "";
-  const std::string one = request.direction == Direction::encode ? "latent"
-                          : request.frames > 1                   ? "clip"
-                                                                 : "picture";
+  const std::string one = encodes(request.direction) ? "latent" : request.frames > 1 ? "clip" : "picture";
   const std::string all = request.batch > 1
                               ? std::to_string(request.batch) + " " + one + "s that are returned"
                               : one + " that is returned";

@@ -6,9 +6,9 @@
 
 namespace headroom::planner {
 
-int64_t limit_from(const std::string& text, DeviceKind device) {
+int64_t limit_from(const std::string& text, const DeviceRecord& device) {
   if (text != "auto") return parse_bytes(text, "--limit");
-  if (!device_record(device).is_host) {
+  if (!device.is_host) {
     throw InputError(
         "--limit auto: what a GPU has free is not known without it; give bytes, as in --limit 16GiB");
   }

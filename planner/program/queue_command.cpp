@@ -94,11 +94,11 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   const Dtype asked_dtype =
       dtype_argument.empty() ? queue.dtype.value_or(Dtype::fp32) : parse_dtype(dtype_argument, "--dtype");
   const Dtype dtype = decoding_dtype(model, asked_dtype);
-  const DeviceKind device = device_argument.empty() ? queue.device.value_or(DeviceKind::cpu)
-                                                    : parse_device_name(device_argument).kind;
-  Request like{model_argument, 1, 1, most_frames(queue), 1, dtype, device, Direction::decode, queue.tf32};
+  Request like{model_argument, 1, 1, most_frames(queue), 1, dtype, queue.device};
+  if (!device_argument.empty()) like.device = parse_device_name(device_argument).kind;
+  like.tf32 = queue.tf32;
   set_tf32(like, tf32);
-  const int64_t limit_bytes = limit_from(limit, device);
+  const int64_t limit_bytes = limit_from(limit, device_record(like.device));
   Question question{.request = like, .options = {.limit_bytes = limit_bytes}, .one_of_several = true};
   set_profile(question, profile_file);
   costs_of(model.graph, question);  // rejects an unsuitable profile in the name of the whole queue

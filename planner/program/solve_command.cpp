@@ -91,7 +91,7 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   std::ostream& said = message_stream({output}, out, err);
   PlanOptions& options = question.options;
   if (app.count("--time-budget") > 0) options.time_budget_seconds = time_budget_seconds;
-  if (!ranks.asked()) options.limit_bytes = limit_from(limit, question.request.device);
+  if (!ranks.asked()) options.limit_bytes = limit_from(limit, device_record(question.request.device));
   Plans plans;
   try {
     plans =

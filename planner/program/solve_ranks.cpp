@@ -86,8 +86,8 @@ std::vector<int32_t> RankOptions::counts() const {
   return counts;
 }
 
-Link RankOptions::link_between(DeviceKind device) const {
-  if (link.empty()) return device_record(device).link;
+Link RankOptions::link_between(const DeviceRecord& device) const {
+  if (link.empty()) return device.link;
   const std::vector<std::string> parts = split(link);
   Link parsed;
   size_t used = 0;
@@ -106,7 +106,7 @@ Link RankOptions::link_between(DeviceKind device) const {
 }
 
 std::vector<int64_t> RankOptions::limits_of(int32_t count, const std::string& limit,
-                                            DeviceKind device) const {
+                                            const DeviceRecord& device) const {
   if (limits.empty()) return std::vector<int64_t>(static_cast<size_t>(count), limit_from(limit, device));
   std::vector<int64_t> parsed;
   for (const std::string& part : split(limits)) parsed.push_back(parse_bytes(part, "--rank-limit"));
@@ -123,8 +123,9 @@ Plans plan_ranks(const Model& model, const Question& question, const RankOptions
   const Request& request = question.request;
   const std::vector<int32_t> counts = options.counts();
   if (counts.size() != 1) throw InputError("--ranks: expected one number; frontier takes several");
-  const Ranks ranks{counts[0], options.link_between(request.device)};
-  const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, request.device);
+  const DeviceRecord& device = device_record(request.device);
+  const Ranks ranks{counts[0], options.link_between(device)};
+  const std::vector<int64_t> limits = options.limits_of(ranks.count, limit, device);
   const Planner planner(model, question);
   const Problem problem = planner.problem();
   std::optional<Plans> plan = make_plans(problem, ranks, limits);
@@ -160,7 +161,7 @@ void compare_ranks(const RequestOptions& asked, const RankOptions& options, bool
   const Model model = asked.resolved_model();
   const Planner planner(model, asked.question(model, asked.picture_size()));
   const Problem problem = planner.problem();
-  const Link link = options.link_between(problem.request.device);
+  const Link link = options.link_between(device_record(problem.request.device));
   std::string text = "ranks     fastest  peak per rank        sent  smallest limit per rank\n";
   json list = json::array();
   for (const int32_t count : options.counts()) {

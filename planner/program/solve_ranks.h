@@ -28,10 +28,10 @@ struct RankOptions {
   void add_to(CLI::App& app, const char* ranks_help);
   bool asked() const { return !ranks.empty(); }
   /// Throw InputError naming the option.
-  std::vector<int32_t> counts() const;         ///< numbers in --ranks, at least one
-  Link link_between(DeviceKind device) const;  ///< the device's assumed link without --link
+  std::vector<int32_t> counts() const;                  ///< numbers in --ranks, at least one
+  Link link_between(const DeviceRecord& device) const;  ///< the device's assumed link without --link
   /// Limit of each rank, from --rank-limit. Without it, every rank gets `limit`.
-  std::vector<int64_t> limits_of(int32_t ranks, const std::string& limit, DeviceKind device) const;
+  std::vector<int64_t> limits_of(int32_t ranks, const std::string& limit, const DeviceRecord& device) const;
 };
 
 class RanksDoNotFit : public DoesNotFit {

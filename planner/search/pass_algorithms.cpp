@@ -8,9 +8,10 @@
 
 namespace headroom::planner {
 
-std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass, DeviceKind device) {
+std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass,
+                                                   const std::vector<ConvolutionAlgorithm>& of_device) {
   std::vector<ConvolutionAlgorithms> list{ConvolutionAlgorithm::direct};
-  if (!contains(device_record(device).algorithms, ConvolutionAlgorithm::winograd)) return list;
+  if (!contains(of_device, ConvolutionAlgorithm::winograd)) return list;
   std::vector<OpId> changing = operations_of(pass);
   std::erase_if(changing, [&](OpId op) { return !has_winograd(graph, op); });
   const auto coarseness = [&](OpId id) {

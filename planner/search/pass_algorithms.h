@@ -14,6 +14,7 @@ namespace headroom::planner {
 /// convolutions on coarse tensors save least for their bytes and become direct first. Among equally coarse
 /// ones, a convolution over upsampling goes first: its kernels grow most, and its direct algorithm saves time
 /// itself. Then the earlier one goes first.
-std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass, DeviceKind device);
+std::vector<ConvolutionAlgorithms> pass_algorithms(const Graph& graph, const Pass& pass,
+                                                   const std::vector<ConvolutionAlgorithm>& of_device);
 
 }  // namespace headroom::planner

@@ -38,7 +38,7 @@ PassCatalog::PassCatalog(const Model& model, const Request& request, int64_t mic
       ranks_(ranks),
       liveness_(graph_, sizes_),
       kept_rows_(graph_, liveness_, sizes_) {
-  if (costs.device() != request.device) throw std::logic_error("costs of another kind of device");
+  if (costs.device().kind != request.device) throw std::logic_error("costs of another kind of device");
   find_sizes();
   keep_sets_.resize(passes());
   works_.resize(passes());

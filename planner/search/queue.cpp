@@ -26,7 +26,7 @@ std::vector<DistinctSize> distinct_sizes(const RequestQueue& queue, const Reques
         known.try_emplace({r.width_pixels, r.height_pixels, r.frames, r.batch}, shapes.size());
     if (is_new)
       shapes.push_back({{like.model, r.width_pixels, r.height_pixels, r.frames, r.batch, like.dtype,
-                         like.device, Direction::decode, like.tf32},
+                         like.device, like.direction, like.tf32},
                         {}});
     shapes[at->second].requests.push_back(i);
   }
@@ -72,8 +72,7 @@ RequestQueue plan_queue(RequestQueue queue, const Model& model, const Request& l
 
   queue.model = like.model;
   queue.dtype = like.dtype;
-  queue.device.reset();  // unset means the CPU
-  if (like.device != DeviceKind::cpu) queue.device = like.device;
+  queue.device = like.device;
   queue.tf32 = like.tf32;
   queue.planned = true;
   queue.limit_bytes = limit_bytes;

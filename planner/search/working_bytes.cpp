@@ -11,7 +11,7 @@ WorkingBytes::WorkingBytes(const Graph& graph, const CostModel& costs, const Siz
       costs_(costs),
       sizes_(sizes),
       pass_(std::move(lowered)),
-      algorithms_(pass_algorithms(graph, pass_, sizes.device)),
+      algorithms_(pass_algorithms(graph, pass_, device_record(sizes.device).algorithms)),
       segments_(
           1 + static_cast<size_t>(std::count_if(pass_.steps.begin(), pass_.steps.end(), acquires_blocks))) {}
 

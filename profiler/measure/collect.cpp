@@ -38,7 +38,7 @@ class Collecting {
   Collecting(const Model& model, const ProfileRequest& request, const ParameterSource& weights,
              const ProfileProgress& progress, gpu::Gpu* gpu, const Clock& clock)
       : model_(model), graph_(model.graph), request_(request), progress_(progress), clock_(clock) {
-    const DeviceKind kind = kind_of(gpu);
+    const auto kind = kind_of(gpu);
     for (const auto& [width, height] : request.sizes) {
       const Request decoded{request.model, width,         height, request.frames,
                             request.batch, request.dtype, kind,   direction_of(graph_),

@@ -71,7 +71,8 @@ void DecodeCallRecorder::step_done(const Plan& plan, const StepDone& done) {
   Step sized = step;
   sized.tensor = measured_tensor(step);
   const Extent made = extent_of(tile_region(graph_, pass, sized, grid, sizes_.latent));
-  const CallsOfStep calls = calls_of(step.kind, DeviceKind::cpu, double(made.t), double(sizes_.items));
+  const CallsOfStep calls =
+      calls_of(step.kind, device_record(sizes_.device), double(made.t), double(sizes_.items));
   const bool moves = step.op == OpId{-1} || step.kind == OpKind::accumulate;
   const std::string table =
       moves ? moving_latency_table_name(name_of(step.kind), graph_.tensor(step.tensor).channels)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "decoder/base/errors.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/memory/gpu_reservation.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/gpu/transfers/host_weights.h"
@@ -47,7 +48,7 @@ double copied_bytes_per_second(gpu::Gpu& gpu, gpu::Stream stream, std::byte* to,
 // Reserves GPU memory for the parameters while it measures, at least 64 MiB. Throws LimitExceeded.
 GpuRates measure_gpu_rates(gpu::Gpu& gpu, const Graph& graph, Dtype dtype, const HostWeights& weights,
                            const Clock& clock) {
-  const int64_t weights_bytes = resident_weights_bytes(graph, {DeviceKind::cuda, dtype});
+  const int64_t weights_bytes = resident_weights_bytes(graph, {kind_of(&gpu), dtype});
   const GpuReservation reservation(gpu, std::max(weights_bytes, kCopied));
   PinnedStaging staging(gpu);
   GpuRates rates;
@@ -133,7 +134,7 @@ class ProfiledGpu final : public ProfiledDevice {
     profile.device = gpu_.device();
     profile.libraries = gpu_.libraries();
     profile.threads = 1;
-    profile.weights_bytes = resident_weights_bytes(graph, {DeviceKind::cuda, profiled_.dtype});
+    profile.weights_bytes = resident_weights_bytes(graph, {kind_of(&gpu_), profiled_.dtype});
     const GpuRates rates = measure_gpu_rates(gpu_, graph, profiled_.dtype, weights_, clock_);
     profile.weights_bytes_per_second = rates.weights_bytes_per_second;
     profile.to_host_bytes_per_second = rates.to_host_bytes_per_second;

@@ -136,9 +136,9 @@ std::string moving_latency_table_name(const char* step, int64_t channels) {
   return std::string(step) + " " + std::to_string(channels);
 }
 
-CallsOfStep calls_of(OpKind kind, DeviceKind device, double frames, double items) {
+CallsOfStep calls_of(OpKind kind, const DeviceRecord& device, double frames, double items) {
   if (kind == OpKind::attention) return {frames * items, 1};
-  if (device_record(device).is_host) return {1, frames * items};
+  if (device.is_host) return {1, frames * items};
   if (kind == OpKind::statistics || kind == OpKind::emit) return {frames * items, 1};
   return {items, frames};
 }

@@ -66,7 +66,7 @@ struct CallsOfStep {
 };
 /// On the CPU one call covers all frames and items of a tile. On a GPU a call covers the frames of one item;
 /// statistics and emit take one call per frame. Attention takes one call per frame on both devices.
-CallsOfStep calls_of(OpKind kind, DeviceKind device, double frames, double items);
+CallsOfStep calls_of(OpKind kind, const DeviceRecord& device, double frames, double items);
 /// Seconds of one attention call with this many queries of a frame. Averages over all frames, because the
 /// number of attended keys may depend on the frame.
 double attention_seconds(const LatencyTable& latency_table, const Graph& graph, const Op& op,

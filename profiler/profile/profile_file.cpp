@@ -232,7 +232,7 @@ nlohmann::json to_json(const Profile& profile) {
                      {"precision", to_json(profile.precision)}};
   if (profile.tf32.any()) out["tf32"] = name_of(profile.tf32);
   if (!profile.engines.empty()) out["engines"] = headroom::to_json(profile.engines);
-  if (profile.direction != Direction::decode) out["direction"] = name_of(profile.direction);
+  if (encodes(profile.direction)) out["direction"] = name_of(profile.direction);
   if (profile.to_host_bytes_per_second > 0)
     out["to_host_bytes_per_second"] = profile.to_host_bytes_per_second;
   if (profile.from_host_bytes_per_second > 0)

@@ -229,7 +229,7 @@ RunEnded record(const Options& options, const Model& model, std::optional<uint64
 Tf32 asked_tf32(const Options& options, Dtype dtype) {
   Request request;
   request.dtype = dtype;
-  request.device = options.device ? options.device->kind : DeviceKind::cpu;
+  request.device = options.device.value_or(DeviceName{}).kind;
   set_tf32(request, options.tf32);
   return request.tf32;
 }

@@ -81,8 +81,8 @@ def main() -> int:
             continue
         row = [model[0]]
         for dtype in (torch.bfloat16, torch.float16):
-            on_cpu, on_cuda = zip(*(ratios(model, dtype, seed) for seed in range(args.seeds)))
-            row += [summary(on_cpu), summary(on_cuda)]
+            on_cpu, on_gpu = zip(*(ratios(model, dtype, seed) for seed in range(args.seeds)))
+            row += [summary(on_cpu), summary(on_gpu)]
         rows.append(row)
         print(" | ".join(row), flush=True)
     text = (

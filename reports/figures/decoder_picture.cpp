@@ -209,7 +209,7 @@ DrawnPass drawn_pass(const PlanDocument& document, size_t number, const MemoryMo
   if (pass.tiles.y.empty() || pass.steps.empty()) return drawn;
   const PassSweep sweep(graph, plan, number, memory);
   const SweepPoint point = sweep.peak().point;
-  drawn.use = use_of(sweep.live(point), plan.request.device);
+  drawn.use = use_of(sweep.live(point), device_record(plan.request.device));
   drawn.live = planner::live_at(plan, graph, number, sweep, point);
   drawn.peak_tile = point.band * pass.tiles.x.size() + (point.later_tile && pass.tiles.x.size() > 1 ? 1 : 0);
   drawn.peak_node = nodes[point.step];

@@ -70,7 +70,9 @@ class PassMoments {
   }
 
  private:
-  MemoryUse use(const SweepPoint& point) const { return use_of(sweep_.live(point), sizes_.device); }
+  MemoryUse use(const SweepPoint& point) const {
+    return use_of(sweep_.live(point), device_record(sizes_.device));
+  }
 
   void put_band(size_t band, double lasting, bool every_step) {
     const size_t tiles = tiles_of_band(pass_);
@@ -152,7 +154,7 @@ Timeline predicted_timeline(DocumentPtr document) {
   const MemoryUse loading = use_of({.resident_weights = throughout.resident_weights,
                                     .picture = throughout.picture,
                                     .reserve = throughout.reserve},
-                                   plan.request.device);
+                                   device_record(plan.request.device));
   PlanMoments sweep;
   const double before = seconds_before(planned, pass_seconds);
   if (before > 0) sweep.put({.pass = kLoading}, loading, before);

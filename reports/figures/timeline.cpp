@@ -210,7 +210,7 @@ Table live_table(const Timeline& timeline, size_t i) {
   return live_table(timeline.live_set(i), "on the device at " + format(Unit::seconds, timeline.seconds(i)));
 }
 
-MemoryUse use_of(const LiveBytes& live, DeviceKind device) {
+MemoryUse use_of(const LiveBytes& live, const DeviceRecord& device) {
   MemoryUse use{live.resident_weights + live.pass_weights, live.latent + live.state, live.kept,
                 live.step.tiles + live.step.carried, live.step.workspace};
   const LiveEntry reserve = planner::reserve_entry(live.reserve, device);

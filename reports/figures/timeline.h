@@ -104,6 +104,6 @@ Table live_table(const Timeline& timeline, size_t i);
 Table live_table(const std::vector<LiveEntry>& entries, const std::string& title = {});
 
 /// Converts `live` to a timeline's kinds of memory. On a GPU, the reserve counts as gaps of the reservation.
-MemoryUse use_of(const LiveBytes& live, DeviceKind device);
+MemoryUse use_of(const LiveBytes& live, const DeviceRecord& device);
 
 }  // namespace headroom::reports

@@ -57,7 +57,7 @@ TEST_CASE("workspace of attention with all frames before is that of chunks, howe
   const Graph graph = test::causal_attention_model(512, false).graph;
   const Op& attention = graph.op(graph.find_op("mid.attention"));
   for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
-    const MemoryModel memory = memory_model_of(graph, device);
+    const MemoryModel memory = memory_model_of(graph, device_record(device));
     const auto workspace = [&](int64_t frames) {
       return memory.workspace_bytes(attention, ConvolutionAlgorithm::direct, {1, 9, 160},
                                     {{frames, 90, 160}, 1, Dtype::bf16, device});

@@ -134,7 +134,7 @@ TEST_CASE("schedule: live bytes reach the peak of each pass, and blocks come and
     style.untiled_rows = 0.1;
     const DeviceKind device = random.pick<DeviceKind>({DeviceKind::cpu, DeviceKind::cuda});
     if (device == DeviceKind::cuda) style.form = ConvolutionAlgorithm::direct;
-    MemoryModel memory = memory_model_of(model.graph, device);
+    MemoryModel memory = memory_model_of(model.graph, device_record(device));
     memory.block_bytes = 1000;
     const PlanConfiguration configuration{
         .weights = random.pick<WeightResidency>({WeightResidency::resident, WeightResidency::per_pass}),

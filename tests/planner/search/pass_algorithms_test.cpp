@@ -20,7 +20,8 @@ TEST_CASE("the coarsest convolutions become direct first, those over upsampling 
   const Model model = resolve_model("sdxl");
   const Graph& graph = model.graph;
   const Pass pass = longest_pass(model, {"sdxl", 64, 64, 1, 1, Dtype::fp32});
-  const std::vector<ConvolutionAlgorithms> list = pass_algorithms(graph, pass, DeviceKind::cpu);
+  const std::vector<ConvolutionAlgorithms> list =
+      pass_algorithms(graph, pass, device_record(DeviceKind::cpu).algorithms);
   CHECK(list.front() == ConvolutionAlgorithms(ConvolutionAlgorithm::direct));
   REQUIRE(list.size() > 3);
   CHECK(list[1] == ConvolutionAlgorithms(ConvolutionAlgorithm::winograd));
@@ -37,14 +38,14 @@ TEST_CASE("the coarsest convolutions become direct first, those over upsampling 
   }
   // The last entry leaves only one kernel in Winograd form.
   CHECK(list.back().direct.size() + 2 == list.size());
-  CHECK(pass_algorithms(graph, pass, DeviceKind::cuda).size() == 1);
+  CHECK(pass_algorithms(graph, pass, device_record(DeviceKind::cuda).algorithms).size() == 1);
 }
 
 TEST_CASE("a pass without 3x3 kernels has one choice of algorithms") {
   const Model model = resolve_model("sdxl");
   Pass pass = longest_pass(model, {"sdxl", 64, 64, 1, 1, Dtype::fp32});
   std::erase_if(pass.steps, [](const Step& step) { return step.kind == OpKind::conv; });
-  CHECK(pass_algorithms(model.graph, pass, DeviceKind::cpu).size() == 1);
+  CHECK(pass_algorithms(model.graph, pass, device_record(DeviceKind::cpu).algorithms).size() == 1);
 }
 
 }  // namespace
