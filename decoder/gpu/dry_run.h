@@ -34,7 +34,7 @@ struct DryRun {
 
 /// Throws InputError if the plan cannot run on CUDA. `listener`, if not null, receives the events of a
 /// decode, and its memory observer receives each request in order. The placement is the one behind the plan's
-/// predicted peak (planner/search/add_gaps.h).
+/// predicted peak (planner/search/finish_plan.h).
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener = nullptr);
 /// Dry run for planning. Stops the search at the first placement within `enough_bytes` (find_placement()).
 /// run_dry() of the finished plan finds the same placement.

@@ -15,7 +15,7 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/weights_bytes.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 
 namespace headroom {
 namespace {

@@ -6,7 +6,7 @@
 #include "gui/model/found_plans.h"
 #include "gui/model/workspace.h"
 #include "planner/answer/planner.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "planner/search/finish_plan.h"
 
 namespace headroom::gui {

@@ -6,7 +6,7 @@
 
 #include "decoder/base/errors.h"
 #include "gui/model/groundwork.h"
-#include "planner/explain/lower_peak.h"
+#include "planner/explain/remedy.h"
 
 namespace headroom::gui {
 namespace {

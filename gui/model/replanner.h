@@ -8,7 +8,7 @@
 #include "gui/model/found_plans.h"
 #include "gui/model/job.h"
 #include "gui/model/workspace.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/frontier.h"
 #include "reports/figures/peak.h"

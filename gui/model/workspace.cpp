@@ -10,7 +10,7 @@
 #include "decoder/base/os/whole_file.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/explain/analyze.h"
-#include "planner/explain/lower_peak.h"
+#include "planner/explain/remedy.h"
 
 namespace headroom::gui {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "gui/model/job.h"
 #include "gui/model/workspace.h"
-#include "planner/explain/lower_peak.h"
 #include "planner/explain/remedy.h"
 
 class QLabel;

@@ -17,7 +17,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/weights/open_model.h"
 #include "planner/answer/planner.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::planner {
 namespace {

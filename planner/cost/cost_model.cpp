@@ -10,8 +10,7 @@
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/schedule/tiles.h"
-#include "planner/cost/device_rates.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "profiler/profile/time_error.h"
 
 namespace headroom::planner {

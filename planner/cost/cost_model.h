@@ -19,7 +19,7 @@ namespace headroom::planner {
 /// With a profile, a step's time comes from its latency table, at the extent of each of its tiles. Without
 /// one, the time is the step's work divided by a rate, plus a fixed time for each tile. Work is FLOPs for
 /// convolutions and attention, and bytes for everything else. Rates that were not measured are those of a
-/// two-core server (planner/cost/device_rates.h), and plans state that. On a GPU the model prices the steps
+/// two-core server (planner/cost/device_costs.h), and plans state that. On a GPU the model prices the steps
 /// of a tile in order and tracks the L2 cache (planner/cost/gpu_costs.h).
 ///
 /// Refers to the graph, which must outlive it.

@@ -5,7 +5,7 @@
 #include "decoder/operations/tf32_use.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"
-#include "planner/cost/device_rates.h"
+#include "planner/cost/device_costs.h"
 
 namespace headroom::planner {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
-#include "planner/cost/device_rates.h"
+#include "planner/cost/device_costs.h"
 
 // Work of one step on a GPU: arithmetic, kernels, bytes.
 namespace headroom::planner {

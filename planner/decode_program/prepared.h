@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "decoder/cli/prepare_outputs.h"
-#include "planner/decode_program/encode_options.h"
 #include "planner/decode_program/notes.h"
 #include "planner/decode_program/options.h"
 #include "planner/run/runner.h"

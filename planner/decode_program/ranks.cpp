@@ -20,7 +20,6 @@
 #include "decoder/operations/operation.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/session/ranks.h"
-#include "decoder/session/resident_limit.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"

@@ -8,7 +8,7 @@
 
 #include "decoder/base/amounts.h"
 #include "planner/explain/explain.h"
-#include "planner/explain/schedule_text.h"
+#include "planner/explain/schedule.h"
 
 namespace headroom::planner {
 namespace {

@@ -9,7 +9,7 @@
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/schedule/window.h"
 #include "planner/explain/analyze.h"
-#include "planner/explain/plan_peak.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::planner {
 namespace {

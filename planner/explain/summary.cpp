@@ -10,8 +10,7 @@
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/explain.h"
-#include "planner/explain/plan_peak.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::planner {
 namespace {

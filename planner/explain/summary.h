@@ -6,7 +6,7 @@
 
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
-#include "planner/explain/lower_peak.h"
+#include "planner/explain/remedy.h"
 
 namespace headroom::planner {
 

@@ -5,8 +5,8 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/short_name.h"
-#include "planner/explain/lower_peak.h"
-#include "planner/explain/plan_peak.h"
+#include "planner/explain/peak.h"
+#include "planner/explain/remedy.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {

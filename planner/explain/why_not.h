@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "planner/explain/live_memory.h"
+#include "planner/explain/peak.h"
 #include "planner/explain/remedy.h"
 
 namespace headroom::planner {

@@ -8,7 +8,7 @@
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "planner/answer/planner.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/search/frontier.h"

@@ -14,7 +14,6 @@
 #include "decoder/plan/requests_file.h"
 #include "decoder/weights/open_model.h"
 #include "planner/answer/planner.h"
-#include "planner/program/limit_argument.h"
 #include "planner/program/loaded_plan.h"
 #include "planner/program/request_options.h"
 #include "planner/search/queue.h"

@@ -8,8 +8,19 @@
 #include "decoder/devices/device_name.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/weights/open_model.h"
+#include "planner/run/tasks.h"
 
 namespace headroom::planner {
+
+int64_t limit_from(const std::string& text, const DeviceRecord& device) {
+  if (text != "auto") return parse_bytes(text, "--limit");
+  if (!device.is_host) {
+    throw InputError(
+        "--limit auto: what a GPU has free is not known without it; give bytes, as in --limit 16GiB");
+  }
+  return limit_of_free_memory(nullptr);
+}
+
 namespace {
 
 int64_t free_disk_bytes(const std::string& folder) {

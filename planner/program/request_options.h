@@ -1,13 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 
 #include "decoder/cli/arguments.h"
 #include "decoder/graph/model.h"
+#include "decoder/plan/plan.h"
 #include "planner/answer/question.h"
 
 namespace headroom::planner {
+
+/// Bytes of --limit. `auto` is the memory available to this process, less a margin; it works for the CPU only
+/// (decoder/base/os/free_memory.h). Throws InputError.
+int64_t limit_from(const std::string& text, const DeviceRecord& device);
 
 /// Help text of --device in commands that plan.
 constexpr const char* kDeviceHelp =

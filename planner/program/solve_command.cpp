@@ -14,7 +14,6 @@
 #include "planner/explain/explain.h"
 #include "planner/explain/summary.h"
 #include "planner/explain/why_not.h"
-#include "planner/program/limit_argument.h"
 #include "planner/program/request_options.h"
 #include "planner/program/solve_ranks.h"
 #include "planner/search/make_plan.h"

@@ -12,7 +12,7 @@
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/answer/planner.h"
-#include "planner/program/limit_argument.h"
+#include "planner/program/request_options.h"
 #include "planner/search/make_plan.h"
 
 namespace headroom::planner {

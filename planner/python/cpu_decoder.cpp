@@ -6,7 +6,7 @@
 #include "decoder/base/os/process_memory.h"
 #include "decoder/cpu/checksums.h"
 #include "decoder/schedule/memory.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/validator/validator.h"
 
 namespace headroom::python {

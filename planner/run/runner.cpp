@@ -12,7 +12,6 @@
 #include "decoder/gpu/memory/gpu_reservation.h"
 #include "decoder/plan/requests.h"
 #include "decoder/session/environment.h"
-#include "decoder/session/libraries.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/weights/weights_hash.h"
 #include "planner/run/tasks.h"

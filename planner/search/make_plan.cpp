@@ -9,7 +9,7 @@
 #include "decoder/schedule/weights_bytes.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/exchange_costs.h"
-#include "planner/search/add_gaps.h"
+#include "planner/search/finish_plan.h"
 
 namespace headroom::planner {
 namespace {

@@ -9,7 +9,6 @@
 #include "decoder/schedule/build_plan.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/exchange_costs.h"
-#include "planner/search/kept_rows.h"
 #include "planner/search/liveness.h"
 #include "planner/search/pass_option.h"
 #include "planner/search/tile_choice.h"

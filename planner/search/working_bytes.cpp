@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/search/pass_algorithms.h"
+#include "planner/search/pass_option.h"
 
 namespace headroom::planner {
 

@@ -21,7 +21,7 @@ class WorkingBytes {
     return pass_.scale == pass.scale && pass_.carried_axis() == pass.carried_axis() &&
            pass_.steps == pass.steps;
   }
-  /// Algorithms that the search tries for the pass's convolutions (planner/search/pass_algorithms.h).
+  /// Algorithms that the search tries for the pass's convolutions (planner/search/pass_option.h).
   const std::vector<ConvolutionAlgorithms>& algorithms() const { return algorithms_; }
   /// Working memory of one tile, by segment of the pass (decoder/schedule/peak.h). `algorithms` is an index
   /// into algorithms(). `staged` lists keys and values that are fetched block by block. Computed on first

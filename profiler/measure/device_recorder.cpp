@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "decoder/files/picture_sink.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/session.h"
 

@@ -5,7 +5,7 @@
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/schedule/weights_bytes.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/session.h"
 #include "profiler/measure/cpu_benchmark.h"
 #include "profiler/measure/profiled_device.h"

@@ -10,7 +10,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/plan/plan_file.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/session/session.h"

@@ -23,7 +23,7 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/plan/stats_file.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/session.h"
 #include "decoder/weights/open_model.h"
 #include "decoder/weights/open_weights.h"

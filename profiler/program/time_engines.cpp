@@ -10,7 +10,6 @@
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/session/environment.h"
-#include "decoder/session/libraries.h"
 #include "decoder/session/progress_events.h"
 #include "decoder/validator/validator.h"
 #include "profiler/measure/plan_engines.h"

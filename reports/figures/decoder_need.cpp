@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/explain/explain.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "reports/figures/history.h"
 
 namespace headroom::reports {

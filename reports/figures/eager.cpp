@@ -5,7 +5,7 @@
 #include <set>
 
 #include "decoder/base/short_name.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::reports {
 namespace {

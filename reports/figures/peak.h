@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/explain/plan_peak.h"
+#include "planner/explain/peak.h"
 #include "planner/explain/remedy.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"

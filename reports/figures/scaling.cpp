@@ -6,7 +6,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "planner/explain/analyze.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 
 namespace headroom::reports {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "decoder/schedule/peak.h"
 #include "decoder/trace/memory_kind.h"
-#include "planner/explain/live_memory.h"
+#include "planner/explain/peak.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"

@@ -5,7 +5,7 @@
 #include "decoder/base/errors.h"
 #include "planner/answer/planner.h"
 #include "planner/explain/analyze.h"
-#include "planner/explain/lower_peak.h"
+#include "planner/explain/remedy.h"
 #include "reports/figures/history.h"
 
 namespace headroom::reports {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/base/short_name.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "reports/figures/history.h"
 #include "reports/figures/layers.h"
 #include "reports/render/sentences.h"

@@ -2,8 +2,8 @@
 
 #include "decoder/gpu/dry_run.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/memory_costs.h"
-#include "planner/search/add_gaps.h"
+#include "planner/cost/device_costs.h"
+#include "planner/search/finish_plan.h"
 #include "tests/support/any_plan.h"
 #include "tests/support/decoding_gpu.h"
 #include "tests/support/sanitized.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/operations/operation.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/session.h"
 #include "decoder/weights/random_weights.h"
 #include "tests/support/picture.h"

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/session/environment.h"
 #include "decoder/session/gpu_session.h"
-#include "decoder/session/libraries.h"
 #include "decoder/session/session.h"
 #include "tests/support/decoding.h"
 

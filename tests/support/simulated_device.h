@@ -4,7 +4,7 @@
 
 #include "decoder/plan/plan.h"
 #include "decoder/schedule/memory.h"
-#include "planner/cost/device_rates.h"
+#include "planner/cost/device_costs.h"
 
 namespace headroom::test {
 

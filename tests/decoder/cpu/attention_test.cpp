@@ -10,8 +10,8 @@
 #include "decoder/operations/attention.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/session/libraries.h"
-#include "planner/cost/memory_costs.h"
+#include "decoder/session/environment.h"
+#include "planner/cost/device_costs.h"
 #include "tests/support/attended.h"
 #include "tests/support/random.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "decoder/cpu/tile.h"
-#include "decoder/session/libraries.h"
+#include "decoder/session/environment.h"
 #include "tests/support/random.h"
 
 namespace headroom {

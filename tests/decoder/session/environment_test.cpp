@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/base/errors.h"
-#include "decoder/session/libraries.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 

@@ -11,7 +11,7 @@
 #include "decoder/session/gpu_session.h"
 #include "planner/cost/cost_model.h"
 #include "planner/explain/why_not.h"
-#include "planner/search/add_gaps.h"
+#include "planner/search/finish_plan.h"
 #include "planner/search/make_plan.h"
 #include "tests/decoder/files/png_file.h"
 #include "tests/decoder/files/scratch.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "planner/cost/memory_costs.h"
-#include "planner/search/add_gaps.h"
+#include "planner/cost/device_costs.h"
+#include "planner/search/finish_plan.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"

@@ -7,7 +7,7 @@
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "planner/cost/profile_check.h"
 #include "planner/search/make_plan.h"
 #include "tests/decoder/plan/small_plan.h"

@@ -1,4 +1,4 @@
-#include "planner/explain/lower_peak.h"
+#include "planner/explain/remedy.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

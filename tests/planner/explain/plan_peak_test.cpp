@@ -1,4 +1,4 @@
-#include "planner/explain/plan_peak.h"
+#include "planner/explain/peak.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>

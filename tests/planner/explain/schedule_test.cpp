@@ -7,8 +7,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/schedule/peak.h"
-#include "planner/cost/memory_costs.h"
-#include "planner/explain/schedule_text.h"
+#include "planner/cost/device_costs.h"
 #include "tests/support/expected.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/random_ranked_plan.h"

@@ -1,4 +1,4 @@
-#include "planner/search/add_gaps.h"
+#include "planner/search/finish_plan.h"
 
 #include <catch2/catch.hpp>
 
@@ -6,7 +6,7 @@
 #include "decoder/families/load_model.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/validator/validator.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "planner/search/make_plan.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tiny_model.h"

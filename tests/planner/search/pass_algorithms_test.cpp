@@ -1,4 +1,4 @@
-#include "planner/search/pass_algorithms.h"
+#include "planner/search/pass_option.h"
 
 #include <catch2/catch.hpp>
 

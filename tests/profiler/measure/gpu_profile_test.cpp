@@ -12,7 +12,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/weights_bytes.h"
 #include "planner/cost/cost_model.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
 #include "planner/program/run.h"

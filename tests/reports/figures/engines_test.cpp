@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "tests/reports/figures/sample_documents.h"
 
 namespace headroom::reports {

@@ -6,7 +6,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/schedule/blocks.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "planner/explain/explain.h"
 #include "tests/reports/figures/sample_documents.h"
 #include "tests/support/random_graph.h"

@@ -8,7 +8,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/weights_bytes.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"
 #include "tests/reports/figures/printed_figures.h"

@@ -7,7 +7,7 @@
 
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/memory.h"
-#include "planner/cost/memory_costs.h"
+#include "planner/cost/device_costs.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/reports/figures/printed_figures.h"
 #include "tests/support/random_graph.h"

@@ -2,7 +2,7 @@
 
 #include "decoder/base/short_name.h"
 #include "decoder/schedule/weights_bytes.h"
-#include "planner/explain/untiled_peak.h"
+#include "planner/explain/peak.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/scaling.h"
 #include "reports/figures/unit.h"

@@ -5,6 +5,7 @@
 #include "decoder/gpu/calls/reservation_sizes.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/memory.h"
 
 namespace headroom::planner {
 
@@ -80,5 +81,17 @@ struct GpuCard {
     return tf32 ? tf32_convolution_flops_per_second : fp32_convolution_flops_per_second;
   }
 };
+
+/// Number of threads assumed in plans: the processors that this process may use, but at least two.
+int64_t planned_threads();
+
+/// Workspace and reserve of a decode on the CPU with at most `threads` threads.
+MemoryModel cpu_memory_model(const Graph& graph, int64_t threads = planned_threads());
+
+/// Workspace of a decode on CUDA. There is no reserve, because a decode allocates nothing beyond its initial
+/// reservation.
+MemoryModel cuda_memory_model(const Graph& graph);
+
+MemoryModel memory_model_of(const Graph& graph, const DeviceRecord& device);
 
 }  // namespace headroom::planner
