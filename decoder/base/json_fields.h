@@ -68,4 +68,8 @@ void check_schema(const JsonFields& file, const std::string& schema, int64_t ver
 /// Formats JSON with one element per line. Containers deeper than `deepest_expanded` are written on one line.
 std::string json_text(const nlohmann::json& value, int deepest_expanded);
 
+/// Rejects unknown keys in a document that people write. Throws InputError with the key and the nearest known
+/// one. Do not use it for documents that programs write: newer versions may add keys.
+void require_known_keys(const JsonFields& object, const std::vector<std::string>& known);
+
 }  // namespace headroom

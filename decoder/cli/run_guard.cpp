@@ -11,7 +11,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/os/standard_streams.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

@@ -11,12 +11,12 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/os/left_behind.h"
 #include "decoder/base/os/standard_streams.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {
 
-// Forwards lines to another stream and escapes terminal control characters (decoder/base/printable.h),
+// Forwards lines to another stream and escapes terminal control characters (decoder/base/text.h),
 // because lines may contain names from files. A line is forwarded when it ends, or by flush().
 class EscapedStream : private std::streambuf, public std::ostream {
  public:

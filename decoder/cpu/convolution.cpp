@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "decoder/cpu/cpu_steps.h"
-#include "decoder/cpu/map_steps.h"
 #include "decoder/cpu/rows.h"
 
 namespace headroom {

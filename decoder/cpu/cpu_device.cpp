@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "decoder/cpu/map_steps.h"
+#include "decoder/cpu/cpu_steps.h"
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/pixels.h"
-#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom {
 namespace {

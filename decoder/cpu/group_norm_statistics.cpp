@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "decoder/cpu/cpu_steps.h"
-#include "decoder/cpu/loops/channel_sums.h"
+#include "decoder/cpu/loops/norm.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
 

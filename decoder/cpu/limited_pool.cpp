@@ -7,7 +7,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/mapped_memory.h"
-#include "decoder/schedule/allocation.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "decoder/interpreter/memory_meter.h"
-#include "decoder/interpreter/memory_observer.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "decoder/cpu/linear_attention.h"
+#include "decoder/cpu/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "decoder/cpu/loops/packing.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/cpu/rows.h"
-#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/attention.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,7 @@
 #include "decoder/cpu/threads.h"
 #include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {

@@ -15,7 +15,6 @@
 #include "decoder/base/axes.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/os/process.h"
-#include "decoder/base/os/processors.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "decoder/base/nearest.h"
+#include "decoder/base/text.h"
 #include "decoder/families/families.h"
 
 namespace headroom {

@@ -4,10 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "decoder/base/joined.h"
 #include "decoder/base/json_fields.h"
-#include "decoder/base/nearest.h"
 #include "decoder/base/os/system_failure.h"
+#include "decoder/base/text.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
 

@@ -1,6 +1,6 @@
 #include "decoder/files/array_sink.h"
 
-#include "decoder/files/runs.h"
+#include "decoder/files/picture_sink.h"
 
 namespace headroom {
 namespace {

@@ -6,9 +6,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "decoder/base/nearest.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "decoder/base/os/read_only_file.h"
+#include "decoder/base/os/open_file.h"
 
 namespace headroom {
 

@@ -1,10 +1,10 @@
-#include "decoder/files/frame_folder_sink.h"
+#include "decoder/files/file_sinks.h"
 
 #include <algorithm>
 #include <string>
 
+#include "decoder/files/picture_sink.h"
 #include "decoder/files/png_writer.h"
-#include "decoder/files/runs.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "decoder/files/jpeg_writer.h"
+#include "decoder/files/row_writer.h"
 
 // clang-format off
 #include <cstdio>  // jpeglib.h needs it and does not include it

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/read_only_file.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include "decoder/files/growing_array.h"
 #include "decoder/files/pickle.h"
 
 namespace headroom {

@@ -1,15 +1,25 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "decoder/base/axes.h"
 #include "decoder/base/pixel_format.h"
 #include "decoder/files/array.h"
-#include "decoder/files/frame_rate.h"
 
 namespace headroom {
+
+/// Frames per second as a ratio: 24 is 24 / 1, television's 29.97 is 30000 / 1001.
+struct FrameRate {
+  int64_t frames = 24;
+  int64_t seconds = 1;
+};
+
+/// Parses "24" or "30000/1001". Each number is 1 to 1,000,000. Throws InputError naming `option`.
+FrameRate parse_frame_rate(const std::string& text, const std::string& option);
 
 constexpr int64_t kRgbaChannels = 4;
 
@@ -106,5 +116,28 @@ void check_output(const std::filesystem::path& path, const PictureShape& shape);
 /// Upper bound on the memory of such a sink, in bytes, for each item in progress. A .webp output needs it
 /// for its encoder, after the decode. Throws InputError for an unsupported suffix.
 int64_t sink_buffered_bytes(const std::filesystem::path& path, const PictureShape& shape);
+
+/// Pixels that are contiguous both in a region's frame and in the whole frame.
+struct Run {
+  int64_t source = 0;  ///< index of the first pixel in the region's frame
+  int64_t target = 0;  ///< index of the first pixel in the whole frame
+  int64_t count = 0;
+};
+
+/// Splits one frame of a region into runs of at most `most` pixels and calls f(run) for each, in order. A
+/// region with all `columns` gives runs over several rows; otherwise a run lies in one row.
+template <typename F>
+void for_each_run(const Region& region, int64_t columns, int64_t most, const F& f) {
+  const bool full_width = region.x.length() == columns;
+  const int64_t length = full_width ? region.y.length() * columns : region.x.length();
+  const int64_t segments = full_width ? 1 : region.y.length();
+  for (int64_t segment = 0; segment < segments; ++segment) {
+    const int64_t source = segment * length;
+    const int64_t target = (region.y.begin + segment) * columns + region.x.begin;
+    for (int64_t begin = 0; begin < length; begin += most) {
+      f(Run{source + begin, target + begin, std::min(most, length - begin)});
+    }
+  }
+}
 
 }  // namespace headroom

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/nearest.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/partial_file.h"
-#include "decoder/base/os/written_file.h"
+#include "decoder/base/text.h"
 #include "decoder/files/eight_bit.h"
 
 namespace headroom {

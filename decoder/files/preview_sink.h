@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/left_behind.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/files/picture_sink.h"
 
 namespace headroom {

@@ -4,9 +4,8 @@
 #include <system_error>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/os/unnamed_file.h"
-#include "decoder/base/os/written_file.h"
 
 namespace headroom {
 namespace {

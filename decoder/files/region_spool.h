@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/files/picture_sink.h"
 
 namespace headroom {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/file_identity.h"
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/system_failure.h"
 #include "decoder/families/load_model.h"

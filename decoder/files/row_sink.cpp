@@ -1,14 +1,13 @@
-#include "decoder/files/row_sink.h"
+#include "decoder/files/file_sinks.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/unnamed_file.h"
-#include "decoder/files/jpeg_writer.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/files/png_writer.h"
-#include "decoder/files/webp_writer.h"
+#include "decoder/files/row_writer.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "decoder/base/axes.h"
-#include "decoder/base/os/read_only_file.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/files/stored_dtype.h"
 
 namespace headroom {

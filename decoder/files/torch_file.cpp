@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/read_only_file.h"
-#include "decoder/base/printable.h"
+#include "decoder/files/stored_dtype.h"
+#include "decoder/base/os/open_file.h"
+#include "decoder/base/text.h"
 #include "decoder/files/pickle.h"
 #include "decoder/files/zip_entries.h"
 

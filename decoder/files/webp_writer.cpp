@@ -1,4 +1,4 @@
-#include "decoder/files/webp_writer.h"
+#include "decoder/files/row_writer.h"
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #endif
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/unnamed_file.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/files/picture_sink.h"
 
 namespace headroom {

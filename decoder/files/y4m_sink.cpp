@@ -1,9 +1,9 @@
-#include "decoder/files/y4m_sink.h"
+#include "decoder/files/file_sinks.h"
 
 #include <string>
 #include <string_view>
 
-#include "decoder/files/runs.h"
+#include "decoder/files/picture_sink.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/base/os/read_only_file.h"
+#include "decoder/base/os/open_file.h"
 
 namespace headroom {
 

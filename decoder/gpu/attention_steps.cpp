@@ -2,7 +2,6 @@
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/gpu/gpu_steps.h"
 #include "decoder/operations/attention.h"
-#include "decoder/operations/linear_attention.h"
 
 namespace headroom::gpu_steps {
 namespace {

@@ -9,7 +9,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/interpreter/pixels.h"
 #include "decoder/schedule/gpu_layout.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom {
 namespace {

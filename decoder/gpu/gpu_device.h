@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "decoder/gpu/calls/gpu.h"
+#include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_steps.h"
 #include "decoder/gpu/memory/gpu_memory.h"
 #include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/gpu/transfers/gpu_output.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
-#include "decoder/gpu/transfers/staged_copies.h"
-#include "decoder/gpu/weights_ahead.h"
+#include "decoder/gpu/transfers/pinned_staging.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/schedule/gpu_layout.h"

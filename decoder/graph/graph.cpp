@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/nearest.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

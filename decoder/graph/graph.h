@@ -371,7 +371,7 @@ class Graph {
   ///     q kᵀ  = (x Wq + bq)(x Wk + bk)ᵀ      = (x Wq Wkᵀ + bq Wkᵀ) xᵀ + a number for each query
   ///     y     = softmax (x Wv + bv) Wo + bo  = (softmax x)(Wv Wo) + (bv Wo + bo)
   ///
-  /// Weights are multiplied in double (decoder/weights/kernel_product.h).
+  /// Weights are multiplied in double (decoder/weights/folded_convolution.h).
   TensorId self_attention(const std::string& name, TensorId x, const AttentionModules& modules);
   /// `gamma_axes` as in Op.
   TensorId rms_norm(const std::string& name, TensorId x, double epsilon, Activation activation,

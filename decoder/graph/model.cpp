@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/joined.h"
+#include "decoder/base/text.h"
 #include "decoder/graph/geometry.h"
 
 namespace headroom {

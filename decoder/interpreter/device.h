@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -7,15 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "decoder/exchange/exchange.h"
 #include "decoder/files/array.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/graph.h"
-#include "decoder/interpreter/host_copies.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/interpreter/memory_meter.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom {
+
+/// Copies between device memory and host memory, for devices whose memory the host cannot access.
+class HostCopies {
+ public:
+  virtual ~HostCopies() = default;
+  /// Copies the spans to `to`, one behind the other, after all work queued on the device so far. Returns when
+  /// the values are there.
+  virtual void to_host(const std::vector<Span>& from, std::byte* to) = 0;
+  /// Copies `from` to the spans. Later work on the device finds the values there. The caller may reuse `from`
+  /// on return.
+  virtual void to_device(const std::byte* from, const std::vector<Span>& to) = 0;
+};
 
 /// A tile for all items of a micro-batch, and its allocation. The last copy frees the allocation.
 struct DeviceTile {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/interpreter/memory_observer.h"
+#include "decoder/interpreter/memory_meter.h"
 #include "decoder/plan/plan.h"
 #include "decoder/trace/trace.h"
 

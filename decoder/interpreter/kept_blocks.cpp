@@ -1,12 +1,100 @@
 #include "decoder/interpreter/kept_blocks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "decoder/base/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/blocks.h"
 
 namespace headroom {
+
+StagedBlocks::StagedBlocks(const Graph& graph, const TensorUse& use, const Sizes& sizes, Device& device)
+    : tensor_(use.tensor),
+      block_rows_(use.block_rows),
+      picture_(extent_of(graph.tensor(use.tensor), sizes.latent)),
+      channels_(graph.tensor(use.tensor).channels),
+      count_(block_count(graph, use, sizes)),
+      frame_bytes_(use.block_rows * picture_.x * channels_ * bytes_per_element(sizes.dtype)),
+      dtype_(sizes.dtype) {
+  const int64_t bytes = kept_block_bytes(graph, use, sizes);
+  for (int64_t i = 0; i < places(); ++i) places_[static_cast<size_t>(i)] = device.allocate(bytes, {});
+}
+
+int64_t StagedBlocks::places() const {
+  return std::min(count_, kStagedBlocks);
+}
+
+BlockTransfers::Block StagedBlocks::fetched(int64_t item, int64_t block, int64_t frames,
+                                            int64_t place) const {
+  const int64_t position = item * count_ + block;
+  return {.memory = places_[static_cast<size_t>(place)].get(),
+          .bytes = frames * frame_bytes_,
+          .tensor = tensor_,
+          .position = position};
+}
+
+MapView StagedBlocks::view(int64_t block, int64_t place) const {
+  const int64_t first = block * block_rows_;
+  return {.region = {{0, picture_.t}, {first, std::min(picture_.y, first + block_rows_)}, {0, picture_.x}},
+          .channels = channels_,
+          .block_rows = block_rows_,
+          .blocks_per_item = 1,
+          .blocks = {places_[static_cast<size_t>(place)].get()},
+          .dtype = dtype_};
+}
+
+KeptMap::KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+                 Allocate allocate)
+    : picture_(picture), allocate_(std::move(allocate)) {
+  Region stored = whole(picture);
+  stored.y = kept.rows.value_or(stored.y);
+  const int64_t blocks = (stored.y.length() + kept.block_rows - 1) / kept.block_rows;
+  view_ = {.region = stored,
+           .channels = channels,
+           .block_rows = kept.block_rows,
+           .blocks_per_item = blocks,
+           .blocks = {},
+           .dtype = dtype};
+  view_.blocks.resize(static_cast<size_t>(items * blocks), nullptr);
+  storage_.resize(view_.blocks.size());
+}
+
+void KeptMap::acquire(const Interval& blocks) {
+  const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
+  for (int64_t item = 0; item < items; ++item) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
+      if (storage_[i]) continue;
+      const int64_t bytes =
+          picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
+      const void* before = b > 0 ? storage_[i - 1].get() : nullptr;
+      storage_[i] = allocate_(bytes, {before, view_.blocks_per_item - 1 - b});
+      view_.blocks[i] = storage_[i].get();
+    }
+  }
+}
+
+void KeptMap::release(const Interval& blocks) {
+  const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
+  for (int64_t item = 0; item < items; ++item) {
+    for (int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
+      storage_[i].reset();
+      view_.blocks[i] = nullptr;
+    }
+  }
+}
+
+void KeptMap::follow(const std::map<const void*, void*>& moved) {
+  for (size_t i = 0; i < storage_.size(); ++i) {
+    const auto place = moved.find(view_.blocks[i]);
+    if (!storage_[i] || place == moved.end()) continue;
+    // The block goes back to the device as the same allocation.
+    storage_[i] = std::shared_ptr<void>(std::move(storage_[i]), place->second);
+    view_.blocks[i] = place->second;
+  }
+}
 
 namespace {
 

@@ -1,18 +1,70 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/interpreter/kept_map.h"
-#include "decoder/interpreter/staged_blocks.h"
+#include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
+#include "decoder/plan/sizes.h"
 #include "decoder/schedule/window.h"
 
 namespace headroom {
+
+/// Keys or values that are kept in another tier. Every tile of a pass reads all their blocks in turn. The
+/// blocks are copied one after another into a few places, which stay allocated on the device.
+class StagedBlocks {
+ public:
+  /// Allocates the places. Throws LimitExceeded.
+  StagedBlocks(const Graph& graph, const TensorUse& use, const Sizes& sizes, Device& device);
+
+  int64_t blocks_per_item() const { return count_; }
+  /// Blocks that are on the device at one time.
+  int64_t places() const;
+  /// The transfer that brings the first `frames` frames of a block to `place`.
+  BlockTransfers::Block fetched(int64_t item, int64_t block, int64_t frames, int64_t place) const;
+  /// View of a block in its place: one item with all frames. The last frames may not have been fetched.
+  MapView view(int64_t block, int64_t place) const;
+
+ private:
+  TensorId tensor_;
+  int64_t block_rows_;
+  Extent picture_;
+  int64_t channels_, count_, frame_bytes_;
+  Dtype dtype_;
+  std::array<std::shared_ptr<void>, kStagedBlocks> places_;
+};
+
+/// A kept tensor in memory: the blocks that are there now.
+class KeptMap {
+ public:
+  /// Allocates `bytes`. The last copy of the pointer frees them.
+  using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
+
+  KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+          Allocate allocate);
+
+  /// Allocates the blocks of every item that are not in memory yet.
+  void acquire(const Interval& blocks);
+  void release(const Interval& blocks);
+  /// Updates the addresses of blocks that Device::move_blocks() moved.
+  void follow(const std::map<const void*, void*>& moved);
+
+  const MapView& view() const { return view_; }
+  const Extent& picture() const { return picture_; }
+  int64_t blocks_per_item() const { return view_.blocks_per_item; }
+
+ private:
+  Extent picture_;
+  MapView view_;
+  std::vector<std::shared_ptr<void>> storage_;
+  Allocate allocate_;
+};
 
 /// The kept tensors of one micro-batch. Allocates and frees their blocks as a pass sweeps over the rows.
 /// Moves blocks between the device and other tiers. decoder/schedule/memory.h counts exactly these

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/families/families.h"
 #include "decoder/files/latent_file.h"
-#include "decoder/files/latent_layout.h"
 #include "decoder/latents/evidence.h"
 
 namespace headroom {

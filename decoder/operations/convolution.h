@@ -4,6 +4,7 @@
 
 #include "decoder/devices/convolution_algorithm.h"
 #include "decoder/graph/graph.h"
+#include "decoder/plan/tf32.h"
 
 // Sizes of packed kernels and of convolution workspaces. The planner predicts memory from them, and the
 // runtime allocates by them.
@@ -89,5 +90,10 @@ WinogradWork winograd_work(const KernelShape& kernel, const Region& region, int6
 /// Upper bound on the workspace of one call with at most `threads` threads, wherever the tile lies.
 int64_t convolution_workspace_bytes(const KernelShape& kernel, ConvolutionAlgorithm algorithm,
                                     const Extent& output, int64_t items, int64_t threads);
+
+/// True if a convolution or attention in fp32 on a GPU may round its inputs to TF32.
+inline bool may_use_tf32(const Op& op, const Tf32& tf32) {
+  return op.kind == OpKind::conv && !op.convolution.linear ? tf32.convolutions : tf32.products;
+}
 
 }  // namespace headroom

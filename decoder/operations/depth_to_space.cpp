@@ -45,4 +45,62 @@ const Operation depth_to_space{
 };
 
 }  // namespace operations
+
+FoldLayout fold_layout(const Op& op, int64_t inputs, int64_t outputs, bool first) {
+  const int64_t rows = op.stride.y, columns = op.stride.x;
+  FoldLayout layout;
+  layout.frames = first && op.fold.first == FoldFirst::alone ? 1 : op.fold.frames;
+  if (first && op.fold.first == FoldFirst::zeros) layout.zeros = layout.frames - 1;
+  const int64_t pixels = layout.frames * rows * columns;
+  layout.group = inputs * pixels / outputs;
+  // Steps between pixels in units of channels of one pixel.
+  const bool by_pixel = op.fold.order == FoldOrder::frame_row_column_channel;
+  const int64_t unit = by_pixel ? inputs : 1;
+  const bool column_first = op.fold.order == FoldOrder::channel_column_row;
+  layout.channel_step = by_pixel ? 1 : pixels;
+  layout.frame_step = rows * columns * unit;
+  layout.row_step = (column_first ? 1 : columns) * unit;
+  layout.column_step = (column_first ? rows : 1) * unit;
+  return layout;
+}
+
+FoldedFrame folded_frame(const Op& op, int64_t inputs, int64_t outputs, int64_t frame) {
+  const bool first = frame == 0 || op.stride.t == 1;
+  const FoldLayout layout = fold_layout(op, inputs, outputs, first);
+  FoldedFrame folded;
+  folded.group = layout.group;
+  for (int64_t t = layout.zeros; t < layout.frames; ++t) {
+    for (int64_t y = 0; y < op.stride.y; ++y) {
+      for (int64_t x = 0; x < op.stride.x; ++x) {
+        folded.pixels.push_back(
+            {.frame = first ? frame : (frame - 1) * op.stride.t + 1 + t,
+             .row = y,
+             .column = x,
+             .channel_step = layout.channel_step,
+             .begin = t * layout.frame_step + y * layout.row_step + x * layout.column_step});
+      }
+    }
+  }
+  return folded;
+}
+
+namespace operations {
+
+const Operation space_to_depth{
+    .rounds = true,
+    .can_carry_rows = true,
+    .eager_copies = 1,
+    .flops_per_position =
+        [](const Graph& graph, const Op& op, const Extent&) {
+          return double(input_channels(graph, op)) * op.fold.frames * op.stride.y * op.stride.x;
+        },
+    .table_name =
+        [](const Graph& graph, const Op& op) {
+          return "space to depth " + axes_text({op.fold.frames, op.stride.y, op.stride.x}) + " " +
+                 std::to_string(input_channels(graph, op)) + "->" +
+                 std::to_string(output_channels(graph, op));
+        },
+};
+
+}  // namespace operations
 }  // namespace headroom

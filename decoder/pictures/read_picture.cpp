@@ -4,7 +4,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/whole_file.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/json_fields.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan_file.h"
 

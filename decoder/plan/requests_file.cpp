@@ -7,9 +7,9 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "decoder/base/known_keys.h"
-#include "decoder/base/nearest.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/base/os/whole_file.h"
+#include "decoder/base/text.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/graph_names.h"
 #include "decoder/plan/plan_file.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/attention.h"
 #include "decoder/operations/operation.h"
 
 namespace headroom::gpu {

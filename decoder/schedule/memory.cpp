@@ -2,13 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/schedule/lifetimes.h"
+#include "decoder/operations/operation.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/schedule/tiles.h"
 
 namespace headroom {
+
+std::vector<size_t> last_uses(const Pass& pass) {
+  std::vector<size_t> last(pass.steps.size());
+  std::iota(last.begin(), last.end(), size_t{0});
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    for (const Operand& operand : pass.steps[i].inputs) {
+      if (operand.step >= 0) last[static_cast<size_t>(operand.step)] = i;
+    }
+  }
+  return last;
+}
+
+std::vector<Lifetime> tile_lifetimes(const Pass& pass) {
+  const std::vector<size_t> last = last_uses(pass);
+  std::vector<Lifetime> lifetimes(pass.steps.size());
+  for (size_t i = 0; i < pass.steps.size(); ++i) {
+    if (makes_tile(pass.steps[i]))
+      lifetimes[i] = {i + (takes_over(pass, pass.steps[i]) ? 1 : 0), last[i] + 1};
+  }
+  return lifetimes;
+}
+
 int64_t picture_bytes(const Graph& graph, const Request& request) {
   if (!request.picture_dtype) return 0;
   // Avoids overflow for hostile files; exact for all real values.
@@ -123,6 +146,33 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
   // Carried positions are live throughout the pass, whichever step runs.
   for (StepBytes& step : bytes) step.carried = carried;
   return bytes;
+}
+
+namespace {
+
+/// Time of a step without FLOPs (a copy), relative to the time of all steps with FLOPs.
+constexpr double kCopyShare = 0.01;
+
+}  // namespace
+
+std::vector<double> shares_of_steps(const Graph& graph, const Pass& pass, const Extent& tile,
+                                    const Sizes& sizes) {
+  std::vector<double> shares;
+  double flops = 0;
+  for (const Step& step : pass.steps) {
+    const Extent extent = largest_tile(graph, pass, step, tile, sizes);
+    shares.push_back(step.op == OpId{-1} ? 0
+                                         : double(positions(extent)) *
+                                               flops_per_position(graph, graph.op(step.op), sizes.latent));
+    flops += shares.back();
+  }
+  double sum = 0;
+  for (double& share : shares) {
+    if (share <= 0) share = flops > 0 ? flops * kCopyShare : 1;
+    sum += share;
+  }
+  for (double& share : shares) share /= sum;
+  return shares;
 }
 
 }  // namespace headroom

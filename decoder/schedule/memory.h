@@ -4,14 +4,27 @@
 #include <functional>
 #include <vector>
 
+#include "decoder/graph/graph.h"
 #include "decoder/operations/convolution.h"
+#include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 #include "decoder/schedule/window.h"
 
 namespace headroom {
+
+/// For each step of a pass, the last step that reads its tile, or the step itself if none does.
+std::vector<size_t> last_uses(const Pass& pass);
+
+/// The steps during which a step's own tile is live. Empty if it makes no tile.
+struct Lifetime {
+  size_t begin = 0, end = 0;  ///< half-open
+  bool contains(size_t step) const { return begin <= step && step < end; }
+};
+/// Lifetimes of all steps of a pass. If a step reuses its operand's tile, the tile belongs to the operand
+/// while the step runs and to the step afterwards.
+std::vector<Lifetime> tile_lifetimes(const Pass& pass);
 
 /// Inputs of the memory prediction that the plan does not give.
 struct MemoryModel {
@@ -70,5 +83,10 @@ std::vector<StepBytes> step_bytes(const Graph& graph, const Pass& pass, const Ba
 /// band. `tile` is the extent of a grid tile.
 int64_t carried_bytes(const Graph& graph, const Pass& pass, const Step& step, const Extent& tile,
                       const Sizes& sizes);
+
+/// Each step's fraction of the time of a tile of this extent, estimated from FLOPs. The fractions add up
+/// to 1.
+std::vector<double> shares_of_steps(const Graph& graph, const Pass& pass, const Extent& tile,
+                                    const Sizes& sizes);
 
 }  // namespace headroom

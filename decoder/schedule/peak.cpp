@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "decoder/operations/attention.h"
-#include "decoder/schedule/lifetimes.h"
+#include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom {
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "decoder/graph/graph.h"
 #include "decoder/plan/sizes.h"
 
@@ -47,5 +50,47 @@ int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, co
 /// Bytes of one micro-batch of the latent, which is live throughout.
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes);
 int64_t device_state_bytes(const Graph& graph, const Sizes& sizes);
+
+}  // namespace headroom
+
+// Sizes of allocations in the CPU's pool. The pool allocates by these rules (decoder/cpu/limited_pool.cpp),
+// and the planner counts by them.
+namespace headroom::cpu {
+
+constexpr int64_t kPageBytes = 4096;
+/// Smaller allocations come from the heap, which serves them better than whole pages.
+constexpr int64_t kSmallestPagedBytes = 4 * kPageBytes;
+/// Size unit and alignment of allocations from the heap.
+constexpr int64_t kAlignmentBytes = 64;
+
+constexpr int64_t round_up(int64_t bytes, int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+/// Whole pages, or multiples of 64 bytes for small allocations.
+constexpr int64_t allocated_bytes(int64_t bytes) {
+  return round_up(bytes, bytes < kSmallestPagedBytes ? kAlignmentBytes : kPageBytes);
+}
+
+}  // namespace headroom::cpu
+
+namespace headroom {
+
+/// The operations that a pass runs, each listed once: several steps can share one copy of the parameters.
+std::vector<OpId> operations_of(const Pass& pass);
+std::vector<OpId> all_operations(const Graph& graph);
+
+/// Bytes of an operation's parameters as the device's code reads them, kernels packed for this algorithm
+/// (StorageRules::weights_bytes).
+int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
+                      const Storage& storage);
+/// Bytes of all parameters if they stay on the device throughout. Kernels are then packed for the direct
+/// algorithm.
+int64_t resident_weights_bytes(const Graph& graph, const Storage& storage);
+/// Bytes that a pass with these algorithms loads onto the device: its parameters, or only its Winograd
+/// kernels if parameters are resident.
+int64_t pass_weights_bytes(const Graph& graph, const Pass& pass, const ConvolutionAlgorithms& algorithms,
+                           WeightResidency residency, const Storage& storage);
+/// Bytes of all parameters that are on the device during one pass.
+int64_t device_weights_bytes(const Graph& graph, const Plan& plan, const Pass& pass);
 
 }  // namespace headroom

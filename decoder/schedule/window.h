@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "decoder/schedule/tensor_use.h"
+#include "decoder/schedule/blocks.h"
 
 namespace headroom {
 

@@ -14,7 +14,7 @@
 #include "decoder/operations/attention.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/blocks.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/environment.h"
 
 namespace headroom {

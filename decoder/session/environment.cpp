@@ -4,12 +4,11 @@
 #include <cstdlib>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/process.h"
 #include "decoder/base/os/process_memory.h"
-#include "decoder/base/os/processors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/cpu/convolution.h"
 #include "decoder/cpu/loops/loops.h"
-#include "decoder/cpu/loops/processor.h"
 #include "decoder/cpu/threads.h"
 #include "decoder/cpu/tile.h"
 

@@ -6,12 +6,12 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/os/process_memory.h"
+#include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/gpu/gpu_events.h"
-#include "decoder/gpu/limit_check.h"
 #include "decoder/gpu/transfers/host_transfers.h"
 #include "decoder/gpu/transfers/host_weights.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom {
 namespace {

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "decoder/gpu/dry_run.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "decoder/gpu/transfers/card_weights.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/gpu/transfers/host_memory.h"
+#include "decoder/gpu/transfers/host_weights.h"
 #include "decoder/gpu/transfers/pinned_staging.h"
-#include "decoder/gpu/transfers/pinned_weights.h"
-#include "decoder/gpu/transfers/staged_copies.h"
 #include "decoder/session/session.h"
 
 namespace headroom {

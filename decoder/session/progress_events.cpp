@@ -7,7 +7,6 @@
 
 #include "decoder/base/os/process_memory.h"
 #include "decoder/schedule/memory.h"
-#include "decoder/schedule/step_shares.h"
 
 namespace headroom {
 namespace {

@@ -10,7 +10,7 @@
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/transfers/card_weights.h"
-#include "decoder/gpu/transfers/pinned_weights.h"
+#include "decoder/gpu/transfers/host_weights.h"
 #include "decoder/graph/model.h"
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/base/os/process_memory.h"
-#include "decoder/schedule/allocation.h"
+#include "decoder/schedule/storage.h"
 
 namespace headroom {
 

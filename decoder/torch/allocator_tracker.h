@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "decoder/gpu/calls/allocator_watch.h"
+#include "decoder/gpu/calls/device_memory.h"
 
 namespace headroom::gpu {
 

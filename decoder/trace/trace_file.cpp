@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "decoder/base/os/whole_file.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/plan/json_elements.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/trace/trace_parser.h"

@@ -1,7 +1,7 @@
 #include "decoder/validator/validator.h"
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/validator/group.h"
 #include "decoder/validator/other_model.h"

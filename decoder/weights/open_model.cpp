@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -10,15 +11,16 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/json_fields.h"
-#include "decoder/base/nearest.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/families/built_in_models.h"
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
 #include "decoder/files/safetensors.h"
+#include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
-#include "decoder/weights/read_stored.h"
+#include "decoder/plan/plan_file.h"
+#include "decoder/weights/random_weights.h"
 #include "decoder/weights/weight_files.h"
 
 namespace headroom {
@@ -119,6 +121,50 @@ Model open_model(const std::string& argument) {
   if (is_named_as_file(argument) && !is_there(argument))
     throw InputError("--model " + printable(argument) + ": no such file");
   return resolve_model(argument);
+}
+
+namespace {
+
+constexpr int kFoldersAbove = 6;
+
+bool is_model(const std::filesystem::path& folder) {
+  if (folder.extension() == ".safetensors" && is_file_at(folder)) return true;
+  return is_file_at(model_folder(folder) / "config.json");
+}
+
+}  // namespace
+
+std::string find_model(const std::string& name, const std::filesystem::path& file) {
+  if (built_in_config(name) != nullptr) return name;
+  if (!name.empty()) {
+    if (is_model(name)) return name;
+    std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+    for (int above = 0; above <= kFoldersAbove; ++above) {
+      if (is_model(folder / name)) return (folder / name).string();
+      folder = folder.parent_path();
+    }
+  }
+  throw ModelOfPlan(file.string() + ": its model \"" + printable(name) +
+                        "\" is neither in this folder nor in the file's or one above it: name the model's "
+                        "folder with --model DIR",
+                    name);
+}
+
+ParameterSource open_weights(const std::string& model, const std::string& weights,
+                             std::optional<uint64_t> random_seed) {
+  if (random_seed) {
+    return [seed = *random_seed](const Parameter& parameter, const Interval& elements, float* out) {
+      fill_random(parameter, seed, elements, out);
+    };
+  }
+  if (weights.empty() && !is_there(model)) {
+    throw InputError("--model " + model +
+                     " has no weights of its own: give --weights DIR or --random-weights SEED");
+  }
+  auto files = std::make_shared<WeightFiles>(model_folder(weights.empty() ? model : weights));
+  return [files](const Parameter& parameter, const Interval& elements, float* out) {
+    files->read(parameter, elements, out);
+  };
 }
 
 }  // namespace headroom

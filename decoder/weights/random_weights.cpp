@@ -5,7 +5,7 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/base/fnv_hash.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

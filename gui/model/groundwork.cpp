@@ -1,12 +1,89 @@
 #include "gui/model/groundwork.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "decoder/base/errors.h"
 #include "decoder/weights/open_model.h"
 
 namespace headroom::gui {
+namespace {
+
+constexpr int64_t kAmple = std::numeric_limits<int64_t>::max();
+constexpr double kSameSeconds = 1 + 1e-12;
+/// Smallest ratio of two limits, or of two times, that a plot can show.
+constexpr double kNarrowest = 1.002;
+
+}  // namespace
+
+void FoundPlans::add(int64_t limit_bytes, const planner::ConfigurationSearch& search) {
+  if (!search.best) return;
+  const std::lock_guard lock(mutex_);
+  Entry& entry = by_peak_[search.best->solution.peak_bytes];
+  if (search.in_time || !entry.search.best) entry.search = search;
+  entry.limit_bytes = std::max(entry.limit_bytes, limit_bytes);
+  if (search.in_time) entry.proven_limit_bytes = std::max(entry.proven_limit_bytes, limit_bytes);
+}
+
+void FoundPlans::set_smallest(const planner::SmallestLimit& smallest) {
+  const std::lock_guard lock(mutex_);
+  smallest_ = smallest;
+}
+
+const FoundPlans::Entry* FoundPlans::entry_below(int64_t limit_bytes) const {
+  const auto next = by_peak_.upper_bound(limit_bytes);
+  return next == by_peak_.begin() ? nullptr : &std::prev(next)->second;
+}
+
+std::optional<planner::ConfigurationSearch> FoundPlans::under(int64_t limit_bytes) const {
+  const std::lock_guard lock(mutex_);
+  if (smallest_ && limit_bytes < smallest_->bytes) return planner::ConfigurationSearch{};
+  const Entry* entry = entry_below(limit_bytes);
+  if (entry == nullptr || limit_bytes > entry->proven_limit_bytes) return std::nullopt;
+  return entry->search;
+}
+
+std::optional<planner::ConfigurationSearch> FoundPlans::fitting(int64_t limit_bytes) const {
+  const std::lock_guard lock(mutex_);
+  const Entry* entry = entry_below(limit_bytes);
+  return entry == nullptr ? std::nullopt : std::optional(entry->search);
+}
+
+std::optional<planner::SmallestLimit> FoundPlans::smallest() const {
+  const std::lock_guard lock(mutex_);
+  return smallest_;
+}
+
+std::vector<planner::FrontierPoint> FoundPlans::points() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<planner::FrontierPoint> points;
+  for (const auto& [peak, entry] : by_peak_) {
+    // A smaller plan is as fast. A search returns any of several equally fast plans.
+    if (!points.empty() && entry.seconds() * kSameSeconds >= points.back().seconds) continue;
+    points.push_back({peak, entry.seconds(), entry.search.best->configuration});
+  }
+  std::reverse(points.begin(), points.end());
+  return points;
+}
+
+std::optional<int64_t> FoundPlans::next_limit() const {
+  const std::lock_guard lock(mutex_);
+  if (const Entry* most = entry_below(kAmple); most == nullptr || most->limit_bytes < kAmple) return kAmple;
+  if (smallest_ && by_peak_.begin()->first > smallest_->bytes) return smallest_->bytes;
+  double widest = kNarrowest;
+  std::optional<int64_t> middle;
+  for (auto low = by_peak_.begin(); std::next(low) != by_peak_.end(); ++low) {
+    const auto& [high_peak, high] = *std::next(low);
+    const double first = double(low->second.limit_bytes) + 1, last = double(high_peak) - 1;
+    // A plot shows nothing between two plans of equal speed.
+    if (low->second.seconds() <= high.seconds() * kNarrowest || last / first <= widest) continue;
+    widest = last / first;
+    middle = static_cast<int64_t>(std::sqrt(first * last));
+  }
+  return middle;
+}
 
 bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b) {
   const auto rest = [](const PlanningQuestion& q) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/model/found_plans.h"
+#include "gui/model/groundwork.h"
 #include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "planner/explain/peak.h"

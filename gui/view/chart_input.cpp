@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
+#include "gui/view/chart_series.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_text.h"
 

@@ -6,7 +6,7 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/colours.h"
-#include "gui/view/fitting_name.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 namespace {

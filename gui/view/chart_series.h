@@ -1,7 +1,6 @@
 #pragma once
 
 #include <qcustomplot.h>
-
 #include <QPalette>
 #include <vector>
 
@@ -51,5 +50,12 @@ class ChartSeries {
   std::vector<Shown> shown_;  ///< parallel to the chart's series
   ChartAreas* areas_;         ///< below everything else; owned by the plot
 };
+
+/// Places ticks as the reports do, in the axis's unit.
+QSharedPointer<QCPAxisTicker> ticker_of(const reports::ChartAxis& axis);
+
+/// Text for the value under the pointer. It differs from the text of a value one `step` away. It has the
+/// reports' format, or more digits if that format cannot tell the two apart.
+QString tick_text(reports::Unit unit, double value, double step);
 
 }  // namespace headroom::gui

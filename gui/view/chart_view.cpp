@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "gui/model/figure_text.h"
-#include "gui/view/chart_axis.h"
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_series.h"
 #include "gui/view/colours.h"

@@ -1,4 +1,4 @@
-#include "gui/view/decoder_layout.h"
+#include "gui/view/decoder_canvas.h"
 
 #include <algorithm>
 #include <map>

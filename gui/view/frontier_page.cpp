@@ -14,13 +14,12 @@
 #include "gui/model/groundwork.h"
 #include "gui/view/answer_panel.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/limit_field.h"
+#include "gui/view/input_fields.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/plain_text.h"
 #include "gui/view/request_form.h"
 #include "gui/view/scaling_view.h"
 #include "gui/view/table_view.h"
-#include "gui/view/used_plan_bar.h"
 #include "reports/figures/passes.h"
 
 namespace headroom::gui {

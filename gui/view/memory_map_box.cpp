@@ -15,7 +15,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/colours.h"
-#include "gui/view/fitting_name.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"

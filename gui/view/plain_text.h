@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QFontMetricsF>
 #include <QLabel>
 #include <QString>
 #include <QToolTip>
@@ -34,5 +35,12 @@ void say_failure(QWidget* parent, const QString& title, const QString& what);
 inline void show_tooltip(const QPoint& at, const QString& text, QWidget* over) {
   QToolTip::showText(at, plain_tooltip(text), over);
 }
+
+/// The longest tail of a layer's name that fits the width: "res1.conv1" of "up3.res1.conv1". Empty if even
+/// the last part is too wide. Other texts are not cut: the result is the whole text or empty.
+QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
+
+/// The whole name if it fits. Otherwise "…" and the longest tail that fits, at least the last part.
+QString shortened_name(const QString& name, const QFontMetricsF& metrics, double width);
 
 }  // namespace headroom::gui

@@ -1,9 +1,28 @@
 #pragma once
 
+#include <QTreeWidget>
+
 #include "gui/model/job.h"
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
+#include "reports/figures/document.h"
 #include "reports/figures/table.h"
+
+namespace headroom::gui {
+
+/// The passes of a plan: tensors read, operations and kept tensors, as in `headroom-plan explain`.
+class PassTree : public QTreeWidget {
+  Q_OBJECT
+ public:
+  explicit PassTree(QWidget* parent = nullptr);
+  /// Null clears it.
+  void setPlan(const reports::DocumentPtr& plan);
+  /// The current pass, even if one of its lines is selected; -1 for none.
+  int pass() const;
+  void choosePass(int pass);
+};
+
+}  // namespace headroom::gui
 
 class QLabel;
 class QStackedWidget;
@@ -13,7 +32,6 @@ namespace headroom::gui {
 
 class GridView;
 class LowerPeakBox;
-class PassTree;
 class TableView;
 class UsedPlanBar;
 

@@ -20,7 +20,6 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/groundwork.h"
 #include "gui/view/input_fields.h"
-#include "gui/view/limit_field.h"
 #include "gui/view/plain_text.h"
 #include "planner/cost/profile_check.h"
 

@@ -14,7 +14,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/view/fitting_name.h"
 #include "gui/view/plain_text.h"
 
 namespace headroom::gui {

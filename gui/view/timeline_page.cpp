@@ -18,7 +18,7 @@
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
-#include "reports/figures/same_decode.h"
+#include "reports/figures/document.h"
 
 namespace headroom::gui {
 namespace {

@@ -14,7 +14,6 @@
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/gpu_work.h"
-#include "reports/figures/watch_sentences.h"
 
 namespace headroom::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "decoder/base/os/processors.h"
+#include "decoder/base/os/process.h"
 #include "decoder/gpu/calls/workspace.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/attention.h"
-#include "decoder/operations/linear_attention.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decoder/gpu/calls/reservation_sizes.h"
+#include "decoder/gpu/calls/device_memory.h"
 #include "decoder/graph/graph.h"
 #include "decoder/plan/plan.h"
 #include "decoder/schedule/memory.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "decoder/schedule/tile_classes.h"
+#include "decoder/schedule/tiles.h"
 #include "planner/cost/device_costs.h"
 #include "planner/cost/gpu_work.h"
 #include "planner/cost/latency_lookup.h"

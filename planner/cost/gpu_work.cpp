@@ -1,8 +1,8 @@
 #include "planner/cost/gpu_work.h"
 
 #include "decoder/graph/geometry.h"
+#include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
-#include "decoder/operations/tf32_use.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/storage.h"
 #include "planner/cost/device_costs.h"

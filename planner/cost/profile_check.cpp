@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "decoder/base/errors.h"
-#include "decoder/cpu/loops/processor.h"
+#include "decoder/cpu/loops/loops.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/build_plan.h"
 #include "profiler/profile/profile_file.h"

@@ -7,7 +7,6 @@
 #include "decoder/session/picture_shape.h"
 #include "decoder/trace/trace_file.h"
 #include "decoder/weights/open_model.h"
-#include "decoder/weights/open_weights.h"
 #include "planner/decode_program/choose_plan.h"
 #include "planner/decode_program/outputs.h"
 #include "planner/decode_program/prepared.h"

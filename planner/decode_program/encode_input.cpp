@@ -1,8 +1,7 @@
 #include "planner/decode_program/encode_input.h"
 
 #include "decoder/base/errors.h"
-#include "decoder/base/nearest.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/pictures/read_picture.h"

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/nearest.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/files/array_sink.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -14,7 +13,6 @@
 #include "decoder/latents/scale.h"
 #include "decoder/pictures/read_picture.h"
 #include "decoder/weights/open_model.h"
-#include "decoder/weights/open_weights.h"
 #include "planner/decode_program/choose_plan.h"
 #include "planner/decode_program/encode_input.h"
 #include "planner/decode_program/prepared.h"

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/nearest.h"
 #include "decoder/base/os/output_target.h"
 #include "decoder/base/os/standard_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/files/latent_file.h"

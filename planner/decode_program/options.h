@@ -9,7 +9,6 @@
 #include "decoder/base/progress/progress.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/devices/device_name.h"
-#include "decoder/files/frame_rate.h"
 #include "decoder/files/picture_sink.h"
 
 namespace headroom {

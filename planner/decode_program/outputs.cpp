@@ -2,7 +2,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/os/output_target.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/preview_sink.h"
 

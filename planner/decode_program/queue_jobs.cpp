@@ -2,14 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/inside_folder.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/os/output_target.h"
+#include "decoder/base/text.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/latents/scale.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/weights/open_model.h"
-#include "decoder/weights/open_weights.h"
 #include "planner/decode_program/outputs.h"
 #include "planner/decode_program/prepared.h"
 

@@ -11,8 +11,8 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/fnv_hash.h"
-#include "decoder/base/os/unnamed_file.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/os/open_file.h"
+#include "decoder/base/text.h"
 #include "decoder/exchange/exchange.h"
 #include "decoder/exchange/open_exchange.h"
 #include "decoder/gpu/calls/open_gpu.h"
@@ -22,7 +22,6 @@
 #include "decoder/session/ranks.h"
 #include "decoder/validator/validator.h"
 #include "decoder/weights/open_model.h"
-#include "decoder/weights/open_weights.h"
 #include "planner/decode_program/choose_plan.h"
 #include "planner/decode_program/outputs.h"
 

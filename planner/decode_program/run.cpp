@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
 #include "decoder/base/progress/progress.h"
+#include "decoder/base/text.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"
 #include "decoder/files/latent_file.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "decoder/base/os/free_memory.h"
+#include "decoder/base/os/process_memory.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"

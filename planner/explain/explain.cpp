@@ -6,7 +6,7 @@
 
 #include "decoder/base/short_name.h"
 #include "decoder/schedule/memory.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/schedule/window.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/peak.h"

@@ -8,7 +8,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/short_name.h"
-#include "decoder/schedule/lifetimes.h"
+#include "decoder/schedule/memory.h"
 #include "decoder/schedule/transfers.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"

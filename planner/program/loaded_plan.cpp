@@ -6,7 +6,6 @@
 #include "decoder/plan/plan_file.h"
 #include "decoder/plan/requests_file.h"
 #include "decoder/plan/sizes.h"
-#include "decoder/weights/find_model.h"
 #include "decoder/weights/open_model.h"
 
 namespace headroom::planner {

@@ -6,7 +6,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/cli/prepare_outputs.h"
 #include "decoder/cli/run_guard.h"

@@ -8,7 +8,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/plan/file_limits.h"
 #include "decoder/plan/plan_file.h"
 #include "planner/answer/planner.h"

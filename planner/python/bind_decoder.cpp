@@ -21,7 +21,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/cpu/checksums.h"
-#include "decoder/cpu/loops/processor.h"
+#include "decoder/cpu/loops/loops.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/files/stored_dtype.h"

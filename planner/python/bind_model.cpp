@@ -15,7 +15,7 @@
 #include "decoder/families/families.h"
 #include "decoder/families/load_model.h"
 #include "decoder/families/tensor_names.h"
-#include "decoder/files/latent_layout.h"
+#include "decoder/files/latent_file.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"

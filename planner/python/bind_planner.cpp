@@ -12,7 +12,6 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/os/free_memory.h"
 #include "decoder/base/os/process_memory.h"
 #include "decoder/files/require_apart.h"
 #include "decoder/plan/file_limits.h"

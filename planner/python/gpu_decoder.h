@@ -8,7 +8,7 @@
 
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/transfers/pinned_weights.h"
+#include "decoder/gpu/transfers/host_weights.h"
 #include "decoder/session/gpu_session.h"
 #include "planner/python/in_process_decoder.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "decoder/gpu/dry_gpu.h"
+#include "decoder/gpu/dry_run.h"
 
 namespace headroom::python {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/inside_folder.h"
+#include "decoder/base/os/output_target.h"
 #include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "decoder/plan/requests.h"
 #include "decoder/session/environment.h"
 #include "decoder/session/picture_shape.h"

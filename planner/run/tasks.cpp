@@ -2,10 +2,9 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/os/free_memory.h"
 #include "decoder/base/os/process_memory.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "decoder/validator/validator.h"
 #include "planner/answer/planner.h"
 

@@ -7,7 +7,7 @@
 #include "decoder/gpu/dry_run.h"
 #include "decoder/schedule/build_plan.h"
 #include "decoder/schedule/memory.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/seconds_range.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "decoder/gpu/calls/reservation_sizes.h"
+#include "decoder/gpu/calls/device_memory.h"
 #include "decoder/graph/model.h"
 #include "decoder/plan/plan.h"
 #include "planner/search/configurations.h"

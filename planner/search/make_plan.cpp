@@ -6,7 +6,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/exchange_costs.h"
 #include "planner/search/finish_plan.h"

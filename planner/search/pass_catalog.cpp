@@ -2,8 +2,8 @@
 
 #include "decoder/operations/attention.h"
 #include "decoder/schedule/blocks.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/schedule/transfers.h"
-#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -12,7 +12,6 @@
 #include "decoder/schedule/row_readers.h"
 #include "decoder/schedule/storage.h"
 #include "decoder/schedule/tiles.h"
-#include "decoder/schedule/weights_bytes.h"
 
 namespace headroom::planner {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/blocks.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/schedule/tensor_use.h"
 #include "planner/search/liveness.h"
 #include "planner/search/working_bytes.h"
 

@@ -1,7 +1,6 @@
 #include "planner/search/plan_space.h"
 
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/files/pickle.h"
 #include "profiler/history/history_replay.h"
 #include "profiler/history/memory_history.h"

@@ -7,7 +7,7 @@
 #include "decoder/cpu/tile.h"
 #include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/kept_blocks.h"
 #include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
 #include "decoder/schedule/storage.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/base/os/folder_rates.h"
+#include "decoder/base/os/scratch_file.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"

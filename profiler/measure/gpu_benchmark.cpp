@@ -8,12 +8,11 @@
 #include "decoder/base/errors.h"
 #include "decoder/cpu/loops/storage.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/kept_blocks.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 #include "profiler/measure/measure_latency.h"
 
 namespace headroom::profiler {

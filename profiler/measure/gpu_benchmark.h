@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "decoder/gpu/dry_gpu.h"
+#include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_device.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "profiler/measure/benchmark.h"
 #include "profiler/measure/calls.h"
 

@@ -5,7 +5,6 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 
 #include <algorithm>
 

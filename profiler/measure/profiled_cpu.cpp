@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "decoder/base/os/processor_waits.h"
+#include "decoder/base/os/process.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/threads.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/environment.h"
 #include "decoder/session/session.h"
 #include "profiler/measure/cpu_benchmark.h"

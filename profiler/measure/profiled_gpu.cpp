@@ -5,11 +5,11 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/gpu/calls/open_gpu.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "decoder/gpu/transfers/gpu_weights.h"
 #include "decoder/gpu/transfers/host_weights.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/gpu_session.h"
 #include "decoder/validator/validator.h"
 #include "profiler/measure/gpu_benchmark.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/plan/engine_choice_file.h"
 #include "decoder/plan/plan_file.h"
 

@@ -6,8 +6,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/cli/arguments.h"
 #include "decoder/exchange/open_exchange.h"
 #include "profiler/measure/link.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/picture_sink.h"
 #include "decoder/gpu/calls/open_gpu.h"

@@ -6,7 +6,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
 #include "decoder/base/os/whole_file.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/plan/plan_file.h"
 #include "decoder/session/environment.h"

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "reports/figures/document.h"
 #include "reports/figures/table.h"
+#include "reports/figures/timeline.h"
 
 namespace headroom::reports {
 
@@ -23,5 +27,14 @@ Table streams_table(const RecordedTrace& trace);
 
 /// All of these tables that have rows, in this order.
 std::vector<Table> gpu_tables(const RecordedTrace& trace);
+
+// Limits on the accuracy of a GPU's trace, in sentences. Empty for a trace of the CPU.
+
+/// The sources that recorded the decode, the sources that failed and why, lost records, and the difference
+/// between the driver's count of memory and ours. `timeline` is the trace's.
+std::vector<std::string> watch_sentences(const Trace& trace, const Timeline& timeline);
+
+/// Sentences on GPU activities that belong to no step or are not listed.
+std::vector<std::string> activity_sentences(const Trace& trace);
 
 }  // namespace headroom::reports

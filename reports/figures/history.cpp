@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 #include "profiler/history/code_stacks.h"
 #include "profiler/history/memory_history.h"
 

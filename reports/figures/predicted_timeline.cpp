@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/schedule/step_shares.h"
+#include "decoder/schedule/memory.h"
 #include "decoder/schedule/tiles.h"
 #include "planner/cost/cost_model.h"
 #include "reports/figures/timeline.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "decoder/graph/geometry.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/peak.h"
 

@@ -31,7 +31,6 @@ from typing import Any
 
 import binaries
 from place import ROOT, Place
-from rehearsal import lay_out
 from report import Report
 
 import measure  # noqa: E402 - beside reports/bench, which place.py adds to the path
@@ -127,7 +126,7 @@ def main() -> int:
     if args.alone:
         run_part(args.parts[0], where, PARTS[args.parts[0]] - GRACE_SECONDS)
     if args.rehearse:
-        lay_out(args.rehearse, args.build)
+        binaries.lay_out(args.rehearse, args.build)
     commit = "rehearsed" if args.rehearse else binaries.unpack(args.bundle, args.build)["commit"]
     args.out.mkdir(parents=True, exist_ok=True)
     failed = False

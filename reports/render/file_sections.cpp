@@ -5,7 +5,6 @@
 #include "reports/figures/comparison.h"
 #include "reports/figures/history.h"
 #include "reports/render/sections.h"
-#include "reports/render/sentences.h"
 
 namespace headroom::reports {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/render/headline.h"
+#include "reports/render/sections.h"
 
 #include <algorithm>
 
@@ -6,7 +6,6 @@
 #include "planner/explain/peak.h"
 #include "reports/figures/history.h"
 #include "reports/figures/layers.h"
-#include "reports/render/sentences.h"
 
 namespace headroom::reports {
 namespace {

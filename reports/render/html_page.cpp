@@ -6,7 +6,6 @@
 #include "reports/figures/chart.h"
 #include "reports/figures/table.h"
 #include "reports/render/markup.h"
-#include "reports/render/page_script.h"
 #include "reports/render/page_style.h"
 #include "reports/render/report.h"
 #include "reports/render/svg_chart.h"

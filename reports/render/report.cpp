@@ -1,9 +1,7 @@
 #include "reports/render/report.h"
 
 #include "reports/render/findings.h"
-#include "reports/render/headline.h"
 #include "reports/render/sections.h"
-#include "reports/render/sentences.h"
 
 namespace headroom::reports {
 namespace {

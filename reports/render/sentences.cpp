@@ -1,4 +1,4 @@
-#include "reports/render/sentences.h"
+#include "reports/render/sections.h"
 
 #include <algorithm>
 #include <cmath>

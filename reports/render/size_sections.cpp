@@ -6,7 +6,6 @@
 #include "reports/figures/layers.h"
 #include "reports/figures/passes.h"
 #include "reports/render/sections.h"
-#include "reports/render/sentences.h"
 
 namespace headroom::reports {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "reports/figures/chart.h"
 #include "reports/render/markup.h"
-#include "reports/render/svg_frame.h"
 
 namespace headroom::reports {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/render/svg_frame.h"
+#include "reports/render/svg_chart.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/answer_entry.h"
+#include "decoder/base/os/load_module.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 

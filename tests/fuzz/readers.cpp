@@ -24,7 +24,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/trace/trace_file.h"
 #include "decoder/validator/validator.h"
-#include "decoder/weights/open_weights.h"
+#include "decoder/weights/open_model.h"
 #include "profiler/eager/recording_file.h"
 #include "profiler/history/memory_history.h"
 #include "profiler/profile/profile_file.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/base/os/system_file.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/os/whole_file.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "decoder/base/fnv_hash.h"
-#include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/open_file.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/open_file.h"
 
 namespace headroom {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/inside_folder.h"
+#include "decoder/base/os/open_file.h"
+#include "decoder/base/os/output_target.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/os/unnamed_file.h"
 
 namespace headroom {
 

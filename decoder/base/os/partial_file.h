@@ -4,10 +4,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "decoder/base/os/descriptor.h"
 #include "decoder/base/os/left_behind.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/output_target.h"
-#include "decoder/base/os/written_file.h"
 
 namespace headroom {
 

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
-#include "decoder/base/os/descriptor.h"
+#include "decoder/base/os/control_groups.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/system_failure.h"
-#include "decoder/base/os/system_file.h"
+#include "decoder/base/os/whole_file.h"
 
 namespace headroom {
 namespace {
@@ -63,6 +64,31 @@ void return_free_heap() {
 }
 void use_one_heap() {
   mallopt(M_ARENA_MAX, 1);
+}
+
+namespace {
+
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+/// Memory of headroom-decode's code and libraries before a decode. Measured: 12 MiB.
+constexpr int64_t kProgramBytes = 16 * kMebibyte;
+constexpr int64_t kLeastMargin = 16 * kMebibyte, kMostMargin = 256 * kMebibyte;
+
+}  // namespace
+
+int64_t memory_bytes() {
+  const int64_t machine = machine_total_bytes();
+  return std::min(machine, own_control_groups().memory_bytes.value_or(machine));
+}
+
+int64_t available_bytes() {
+  int64_t available = machine_available_bytes();
+  if (const auto group = own_control_groups().free_memory_bytes) available = std::min(available, *group);
+  return std::max<int64_t>(0, available);
+}
+
+int64_t automatic_limit_bytes(int64_t available_bytes) {
+  const int64_t margin = std::clamp(available_bytes / 16, kLeastMargin, kMostMargin);
+  return std::max<int64_t>(0, available_bytes - kProgramBytes - margin);
 }
 
 }  // namespace headroom

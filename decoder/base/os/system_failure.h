@@ -1,7 +1,11 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace headroom {
 
@@ -24,5 +28,19 @@ bool is_file_at(const std::filesystem::path& path);    ///< a regular one, by st
 bool is_empty_at(const std::filesystem::path& path);   ///< a file of size 0, as in /proc
 bool is_folder_at(const std::filesystem::path& path);  ///< by status_at()
 bool is_there(const std::filesystem::path& path);      ///< any type of file, by status_at()
+
+/// Identity of a file, equal for all its names.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+
+  auto operator<=>(const FileIdentity&) const = default;
+};
+
+/// Follows links. Nothing if no file can be reached at `path`. Throws DeviceError on a system failure, with
+/// `name` in the message.
+std::optional<FileIdentity> identity_at(const std::filesystem::path& path, const std::filesystem::path& name);
+
+/// Names in a folder, in no order. Empty if it cannot be opened. Throws DeviceError on a system failure.
+std::vector<std::string> names_in_folder(const std::filesystem::path& folder);
 
 }  // namespace headroom

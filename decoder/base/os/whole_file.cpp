@@ -1,11 +1,14 @@
 #include "decoder/base/os/whole_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <fstream>
 #include <streambuf>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/partial_file.h"
 #include "decoder/base/os/system_failure.h"
 
@@ -72,6 +75,27 @@ void write_file_whole(const std::filesystem::path& file, const std::function<voi
   out.flush();
   if (buffer.error() != 0) whole.contents().fail(buffer.error());
   whole.commit();
+}
+
+std::optional<std::string> text_of_system_file(const std::filesystem::path& file) {
+  const Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (opened.number() < 0) {
+    if (is_system_failure(errno)) fail_by_errno(file.string(), errno);
+    return std::nullopt;
+  }
+  std::string text;
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t bytes = read(opened.number(), part.data(), part.size());
+    if (bytes == 0) return text;
+    if (bytes > 0) {
+      text.append(part.data(), static_cast<size_t>(bytes));
+    } else if (is_system_failure(errno)) {
+      fail_by_errno(file.string(), errno);
+    } else if (errno != EINTR) {
+      return std::nullopt;
+    }
+  }
 }
 
 }  // namespace headroom

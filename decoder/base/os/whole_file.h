@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -16,5 +17,9 @@ std::string read_text_file(const std::filesystem::path& file, int64_t most_bytes
 void write_file_whole(const std::filesystem::path& file, const std::string& text);
 /// Like the overload above, for text that `write` streams out piece by piece.
 void write_file_whole(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+
+/// The text of a small system file (/proc, /sys, control groups). Returns nothing if the file is missing or
+/// not readable. Throws DeviceError on a system failure, since callers would take "nothing" for "no limit".
+std::optional<std::string> text_of_system_file(const std::filesystem::path& file);
 
 }  // namespace headroom

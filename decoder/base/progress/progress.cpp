@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "decoder/base/os/standard_streams.h"
-#include "decoder/base/printable.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

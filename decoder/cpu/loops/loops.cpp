@@ -1,10 +1,7 @@
 #include "decoder/cpu/loops/loops.h"
 
-#include "decoder/cpu/loops/checksum_loop.h"
-#include "decoder/cpu/loops/depthwise_loop.h"
 #include "decoder/cpu/loops/elementwise_loop.h"
 #include "decoder/cpu/loops/multiply_loop.h"
-#include "decoder/cpu/loops/softmax_loop.h"
 #include "decoder/cpu/loops/storage_loop.h"
 #include "decoder/cpu/loops/winograd_loop.h"
 

@@ -1,16 +1,81 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "decoder/cpu/loops/depthwise.h"
-#include "decoder/cpu/loops/multiply.h"
-#include "decoder/cpu/loops/winograd.h"
+#include "decoder/operations/convolution.h"
+
+namespace headroom::kernels {
+
+/// Read offsets of one tap of a convolution, in floats from the product's `a` and `b`.
+struct Tap {
+  int64_t a = 0;
+  int64_t b = 0;
+};
+
+/// c[row][column] = sum over taps and depth of a[tap.a + row * a_row + k] * b[tap.b + k * width + column],
+/// for one panel. A 1×1 convolution has one tap, a 3×3 one nine: rows are then neighbouring pixels.
+struct Product {
+  const float* a = nullptr;
+  int64_t a_row = 0;  ///< floats between rows
+  const float* b = nullptr;
+  int64_t width = 0;  ///< of the panel (packing.h): a multiple of 16
+  const Tap* taps = nullptr;
+  int64_t tap_count = 0;
+  int64_t depth = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;           ///< of c, at most `width`; further columns of b are ignored
+  const float* bias = nullptr;   ///< `columns` values added to each row; null for none
+  bool add = false;              ///< add to c instead of overwriting it
+  const float* ahead = nullptr;  ///< the next panel, to be prefetched; may be null
+};
+
+/// One row of outputs of a depthwise convolution. Channels lie side by side.
+struct DepthwiseRow {
+  const float* const* rows = nullptr;  ///< one for each row of the kernel, at the first output's window
+  int64_t kernel_rows = 1, kernel_columns = 1;
+  int64_t channels = 0;
+  const float* kernel = nullptr;  ///< [row][column][channel]
+  int64_t kernel_channels = 0;    ///< channels there, a multiple of 16
+  const float* bias = nullptr;    ///< one for each channel
+  float* out = nullptr;
+  int64_t pixels = 0;
+};
+
+/// Kernel taps along one axis: three of a plain kernel, or two for each of the two upsampling phases.
+constexpr int64_t kPlainTaps = 3, kUpsampledTaps = 4;
+
+/// transformed = map · taps, along one axis; in double, so that it is rounded once.
+extern const std::array<std::array<double, kPlainTaps>, 6> kPlainKernelMap;
+extern const std::array<std::array<double, kUpsampledTaps>, 8> kUpsampledKernelMap;
+
+/// Inputs of one block. Rows outside the tile are null. Rows point at `first_column`, and only columns
+/// [first_column, end_column) of the window are present. Absent inputs are zero.
+struct WinogradInput {
+  const float* const* rows = nullptr;  ///< as many as WinogradShape::in
+  int64_t first_column = 0, end_column = 0;
+  int64_t channels = 0;
+  float* transformed = nullptr;  ///< [product][...]: `channels` floats rounded up to 16 for each product
+  int64_t product_distance = 0;  ///< floats from one product to the next
+};
+
+/// Outputs of one block. Null rows are not written.
+struct WinogradOutput {
+  const float* products = nullptr;
+  int64_t product_distance = 0;
+  int64_t channels = 0;
+  const float* bias = nullptr;   ///< `channels` values
+  float* const* rows = nullptr;  ///< as many as WinogradShape::out
+  int64_t first_column = 0, end_column = 0;
+};
 
 // The inner loops, compiled once per instruction set (CMakeLists.txt) and chosen at run time by `loops()`.
 // Plain C++ that the compiler vectorises; no thread is started here.
-namespace headroom::kernels {
 
 /// The transforms of one Winograd algorithm, a block at a time.
 struct WinogradLoops {
@@ -75,3 +140,10 @@ const Loops& loops();
 void use_loops(const NamedLoops& loops);
 
 }  // namespace headroom::kernels
+
+namespace headroom {
+
+/// The operating system's name for the processor, or "CPU" if it has none.
+std::string processor_name();
+
+}  // namespace headroom

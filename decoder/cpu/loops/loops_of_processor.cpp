@@ -1,3 +1,7 @@
+#include <string>
+
+#include "decoder/base/os/whole_file.h"
+#include "decoder/base/text.h"
 #include "decoder/cpu/loops/loops.h"
 
 namespace headroom::kernels {
@@ -46,3 +50,17 @@ void use_loops(const NamedLoops& loops) {
 }
 
 }  // namespace headroom::kernels
+
+namespace headroom {
+
+std::string processor_name() {
+  TextReader in(text_of_system_file("/proc/cpuinfo").value_or(""));
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  }
+  return "CPU";
+}
+
+}  // namespace headroom

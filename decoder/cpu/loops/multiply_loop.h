@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decoder/cpu/loops/lanes.h"
-#include "decoder/cpu/loops/multiply.h"
+#include "decoder/cpu/loops/loops.h"
 
 // The inner loop of every convolution: a block of rows × columns of the product stays in registers while
 // depth goes by. Included by loops.cpp alone.
@@ -105,6 +105,38 @@ void multiply(const Product& product) {
   if (left == 3) multiply_rows<3, false>(product, column);
   if (left == 2) multiply_rows<2, false>(product, column);
   if (left == 1) multiply_rows<1, false>(product, column);
+}
+
+/// `kPixels` neighbouring outputs, a register of channels at a time: each weight is read once for all of
+/// them.
+template <int kPixels>
+void depthwise_pixels(const DepthwiseRow& row, int64_t first) {
+  const int64_t channels = row.channels;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t count = smaller(kLanes, channels - c);
+    Lanes sums[kPixels];
+    const Lanes bias = load_part(row.bias + c, count);
+    for (int i = 0; i < kPixels; ++i) sums[i] = bias;
+    const float* weight = row.kernel + c;
+    for (int64_t y = 0; y < row.kernel_rows; ++y) {
+      const float* in = row.rows[y] + first * channels + c;
+      for (int64_t x = 0; x < row.kernel_columns; ++x, in += channels, weight += row.kernel_channels) {
+        const Lanes factor = load(weight);
+        if (count == kLanes) {
+          for (int i = 0; i < kPixels; ++i) sums[i] += factor * load(in + i * channels);
+        } else {
+          for (int i = 0; i < kPixels; ++i) sums[i] += factor * load_part(in + i * channels, count);
+        }
+      }
+    }
+    for (int i = 0; i < kPixels; ++i) store_part(row.out + (first + i) * channels + c, sums[i], count);
+  }
+}
+
+void depthwise(const DepthwiseRow& row) {
+  int64_t pixel = 0;
+  for (; pixel + 4 <= row.pixels; pixel += 4) depthwise_pixels<4>(row, pixel);
+  for (; pixel < row.pixels; ++pixel) depthwise_pixels<1>(row, pixel);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "decoder/cpu/loops/norm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "decoder/cpu/loops/loops.h"
@@ -56,6 +57,25 @@ void activate(float* values, int64_t count, Activation activation) {
     case Activation::clamp:
     case Activation::soft_clamp:
       return activate_slowly(values, count, activation);
+  }
+}
+
+void channel_sums(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum) {
+  constexpr int64_t kLanes = 16;
+  constexpr int64_t kRunPixels = 8;  // of one run: they stay in the first-level cache
+  const int64_t whole = channels / kLanes * kLanes;
+  for (int64_t begin = 0; begin < pixels; begin += kRunPixels) {
+    const int64_t run = std::min(kRunPixels, pixels - begin);
+    const float* start = x + begin * channels;
+    for (int64_t c = 0; c < whole; c += kLanes)
+      loops().sum_16(start + c, run, channels, sum + c, square_sum + c);
+    for (int64_t p = 0; p < run && whole < channels; ++p) {
+      for (int64_t c = whole; c < channels; ++c) {
+        const double v = start[p * channels + c];
+        sum[c] += v;
+        square_sum[c] += v * v;
+      }
+    }
   }
 }
 

@@ -15,4 +15,8 @@ void norm_activate(const float* x, float* out, int64_t pixels, int64_t channels,
 /// The activation alone, in place.
 void activate(float* values, int64_t count, Activation activation);
 
+/// Adds each channel's values and squares over `pixels` pixels to sum[c] and square_sum[c].
+/// Products and sums are taken in double, so that the variance survives the subtraction of the mean.
+void channel_sums(const float* x, int64_t pixels, int64_t channels, double* sum, double* square_sum);
+
 }  // namespace headroom::kernels

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "decoder/cpu/loops/loops.h"
-#include "decoder/cpu/loops/winograd.h"
 
 namespace headroom::kernels {
 namespace {

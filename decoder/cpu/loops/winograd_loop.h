@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decoder/cpu/loops/lanes.h"
-#include "decoder/cpu/loops/winograd.h"
+#include "decoder/cpu/loops/loops.h"
 
 // The transforms of blocks, as many channels at a time as a register holds. Included by loops.cpp alone.
 namespace headroom::kernels {

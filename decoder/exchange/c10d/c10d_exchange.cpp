@@ -10,9 +10,9 @@
 #include <cstdlib>
 
 #include "decoder/base/os/network.h"
-#include "decoder/base/os/private_file.h"
+#include "decoder/base/os/open_file.h"
 #include "decoder/base/os/standard_streams.h"
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 
 namespace headroom {
 namespace {

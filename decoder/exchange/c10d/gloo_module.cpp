@@ -1,4 +1,4 @@
-#include "decoder/base/os/answer_entry.h"
+#include "decoder/base/os/load_module.h"
 #include "decoder/exchange/c10d/gloo_exchange.h"
 
 using namespace headroom;

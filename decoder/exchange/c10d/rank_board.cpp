@@ -3,7 +3,7 @@
 #include <ctime>
 #include <utility>
 
-#include "decoder/base/text_streams.h"
+#include "decoder/base/text.h"
 #include "decoder/exchange/exchange.h"
 
 namespace headroom {

@@ -101,7 +101,7 @@ struct DepthToSpace {
   int32_t frame_step = 0;
   Box region;  ///< of the target
 };
-/// Order of a square's pixels among channels, like FoldLayout (decoder/operations/space_to_depth.h).
+/// Order of a square's pixels among channels, like FoldLayout (decoder/operations/depth_to_space.h).
 struct FoldSteps {
   int32_t frames = 1, zeros = 0;
   int32_t channel_step = 1, frame_step = 1, row_step = 1, column_step = 1;

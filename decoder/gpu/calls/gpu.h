@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,14 +10,29 @@
 #include <vector>
 
 #include "decoder/devices/device_record.h"
-#include "decoder/gpu/calls/allocator_watch.h"
 #include "decoder/gpu/calls/calls.h"
-#include "decoder/gpu/calls/engine_runs.h"
-#include "decoder/gpu/calls/reservation_sizes.h"
-#include "decoder/gpu/calls/time_scopes.h"
+#include "decoder/gpu/calls/device_memory.h"
 #include "decoder/plan/engine_choice.h"
 
 namespace headroom::gpu {
+
+/// Uses of a GPU's time: kinds of calls, waiting, and copies to and from the host.
+enum class TimeScope { convolution, attention, elementwise, waiting, copies };
+constexpr int kTimeScopes = 5;
+const char* name_of(TimeScope scope);
+/// Seconds by scope. Copies overlap with the other scopes.
+using ScopeSeconds = std::array<double, kTimeScopes>;
+
+/// The scope of a call. Sums of keys and values belong to attention. Norms, data movement and statistics are
+/// elementwise.
+TimeScope scope_of(const Call& call);
+
+/// Number of convolutions that one engine ran: a library's engine, or our own kernels.
+struct EngineRuns {
+  std::string name;       ///< the library's, with the engine's number, e.g. "cuDNN 41" or "cuDNN 41 by time"
+  bool compiled = false;  ///< the engine compiles its kernels at run time
+  int64_t runs = 0;
+};
 
 /// Work on one stream runs in the order in which it was queued. Only events order work between streams.
 /// `beside_compute` runs parts of a call concurrently; every call begins and ends on `compute`.

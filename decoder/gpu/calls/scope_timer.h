@@ -3,7 +3,6 @@
 #include <deque>
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/calls/time_scopes.h"
 
 namespace headroom::gpu {
 

@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "decoder/base/errors.h"
-#include "decoder/gpu/cuda/cublas_products.h"
 #include "decoder/gpu/cuda/cuda_attention.h"
 #include "decoder/gpu/cuda/cudnn_convolution.h"
 #include "decoder/gpu/cuda/device.h"

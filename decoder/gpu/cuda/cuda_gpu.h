@@ -11,7 +11,7 @@
 
 #include "decoder/gpu/calls/device_memory.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/cuda/driver_memory.h"
+#include "decoder/gpu/cuda/device.h"
 #include "decoder/gpu/cuda/events.h"
 
 namespace headroom::gpu {

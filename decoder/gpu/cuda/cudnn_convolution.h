@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "decoder/gpu/calls/engine_runs.h"
+#include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
 #include "decoder/plan/engine_choice.h"

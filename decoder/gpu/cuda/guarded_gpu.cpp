@@ -5,7 +5,6 @@
 #include "decoder/base/errors.h"
 #include "decoder/gpu/cuda/cuda_gpu.h"
 #include "decoder/gpu/cuda/device.h"
-#include "decoder/gpu/cuda/driver_memory.h"
 
 namespace headroom::gpu {
 namespace {

@@ -8,13 +8,57 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
+#include "decoder/base/errors.h"
+#include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/placement/memory_requests.h"
 #include "decoder/gpu/placement/placement.h"
+#include "decoder/graph/graph.h"
 #include "decoder/interpreter/device.h"
-#include "decoder/interpreter/memory_observer.h"
+#include "decoder/interpreter/events.h"
+#include "decoder/interpreter/memory_meter.h"
+#include "decoder/plan/plan.h"
 
 namespace headroom {
+
+/// The card has too little free memory for a plan, because other processes use it. A smaller plan may still
+/// fit.
+class OutOfGpuMemory : public DoesNotFit {
+ public:
+  /// `bytes` is the size that the card refused.
+  OutOfGpuMemory(const gpu::Gpu& gpu, int64_t bytes);
+};
+
+/// Largest limit for a plan beside the card's current users: the free bytes less 512 MiB, but at least 0.
+/// Libraries allocate up to that much when they first run.
+int64_t limit_on_card(const gpu::Gpu& gpu);
+
+/// RAII reservation of GPU memory.
+class GpuReservation {
+ public:
+  /// Throws OutOfGpuMemory if the card has too little memory.
+  GpuReservation(gpu::Gpu& gpu, int64_t bytes) : gpu_(gpu) {
+    try {
+      base_ = gpu.reserve(bytes);
+    } catch (const LimitExceeded&) {
+      gpu.release();
+      throw OutOfGpuMemory(gpu, bytes);
+    } catch (...) {
+      gpu.release();
+      throw;
+    }
+  }
+  ~GpuReservation() { gpu_.release(); }
+  GpuReservation(const GpuReservation&) = delete;
+  GpuReservation& operator=(const GpuReservation&) = delete;
+
+  std::byte* base() const { return base_; }
+
+ private:
+  gpu::Gpu& gpu_;
+  std::byte* base_ = nullptr;
+};
 
 /// Stack-like allocator of offsets in one memory range: each new block lies behind all live ones.
 class StackedOffsets {
@@ -115,6 +159,41 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
   int64_t live_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
   MemoryObserver* observer_ = &nobody();
+};
+
+/// Listens to a dry run and marks passes, scopes and repeats in its requests. Each tile is a scope, since
+/// most tiles make the same requests as the tile before. A column of tiles, or a chunk of frames, that makes
+/// the requests of an earlier one is marked as its repeat.
+class RequestScopes final : public ForwardingEvents {
+ public:
+  /// All references must outlive it.
+  RequestScopes(GpuMemory& memory, const Graph& graph, const Extent& latent, EventSink* listener)
+      : ForwardingEvents(listener), memory_(memory), graph_(graph), latent_(latent) {}
+
+  void pass_started(const Plan& plan, int32_t pass) override;
+  void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
+  /// Ends the last column.
+  void finish() { end_column(); }
+  /// The first event of each pass.
+  const std::vector<size_t>& passes() const { return passes_; }
+
+ private:
+  /// Columns of a band, or chunks of a column.
+  struct Tiles {
+    std::vector<size_t> like;
+    std::vector<int64_t> first_requests;  ///< first request of each
+    bool repeats = false;                 ///< the current one repeats an earlier one
+  };
+
+  void begin(Tiles& tiles, size_t number);
+  void end_chunk();
+  void end_column();
+
+  GpuMemory& memory_;
+  const Graph& graph_;
+  const Extent latent_;
+  std::vector<size_t> passes_;
+  Tiles columns_, chunks_;
 };
 
 }  // namespace headroom

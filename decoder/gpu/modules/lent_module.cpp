@@ -1,5 +1,5 @@
 #include "decoder/base/errors.h"
-#include "decoder/base/os/answer_entry.h"
+#include "decoder/base/os/load_module.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/cuda/guarded_gpu.h"
 #include "decoder/gpu/modules/torch_libraries.h"

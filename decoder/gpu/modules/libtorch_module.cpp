@@ -1,4 +1,4 @@
-#include "decoder/base/os/answer_entry.h"
+#include "decoder/base/os/load_module.h"
 #include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/gpu/cuda/guarded_gpu.h"
 #include "decoder/torch/libtorch_memory.h"

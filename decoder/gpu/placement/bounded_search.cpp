@@ -1,4 +1,4 @@
-#include "decoder/gpu/placement/bounded_search.h"
+#include "decoder/gpu/placement/buffers.h"
 
 #include <algorithm>
 #include <iterator>

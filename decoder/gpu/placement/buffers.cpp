@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "decoder/gpu/placement/bounded_search.h"
-
 namespace headroom {
 namespace {
 

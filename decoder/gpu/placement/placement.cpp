@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "decoder/gpu/placement/buffers.h"
-#include "decoder/gpu/placement/distinct_requests.h"
-#include "decoder/gpu/placement/pass_requests.h"
+#include "decoder/gpu/placement/memory_requests.h"
 
 namespace headroom {
 namespace {

@@ -1,12 +1,54 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "decoder/gpu/placement/block_moves.h"
 #include "decoder/gpu/placement/memory_requests.h"
 
 namespace headroom {
+
+/// A copy of a block to another place, which is free at that time.
+struct Move {
+  size_t event = 0;    ///< the move happens before this event of the decode
+  int64_t number = 0;  ///< number of the block's request
+  int64_t bytes = 0;
+  int64_t from = 0, to = 0;
+  bool operator==(const Move&) const = default;
+};
+
+int64_t bytes_of(std::span<const Move> moves);
+
+/// A block that is live between two passes, with its current offset and its offset in the next pass.
+struct StandingBlock {
+  int64_t number = 0, bytes = 0;
+  int64_t from = 0, to = 0;
+};
+
+/// A copy of one or more adjacent blocks.
+struct Copy {
+  int64_t bytes = 0, from = 0, to = 0;
+  bool operator==(const Copy&) const = default;
+};
+/// Copies, in order, that carry out these moves. Adjacent blocks that stay adjacent are copied together.
+std::vector<Copy> copies_of(std::span<const Move> moves);
+
+/// Orders moves that bring all blocks to their target offsets. If every target is occupied, a block is put
+/// aside first. Moves use only [begin, end), which must hold no other data. Empty if the search finds no such
+/// order.
+///
+///      from           to            a cannot go straight to where b lies: b is put aside first
+///     ┌───┐         ┌───┐
+///     │ a │         │ b │           1. b to the end   2. a to its place   3. b to its place
+///     ├───┤         ├───┤
+///     │ b │         │ a │
+///     ├───┤         ├───┤
+///     │   │ free    │   │ free
+///     └───┘         └───┘
+std::optional<std::vector<Move>> moves_of(std::vector<StandingBlock> blocks, size_t event, int64_t begin,
+                                          int64_t end);
 
 /// An offset for each request. Requests that are live at the same time do not overlap.
 struct Placement {

@@ -10,7 +10,7 @@
 #include "decoder/operations/convolution.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/gpu_layout.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/weights/folded_convolution.h"
 
 namespace headroom {

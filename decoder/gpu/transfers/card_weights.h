@@ -7,9 +7,9 @@
 
 #include "decoder/files/array.h"
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/transfers/pinned_weights.h"
-#include "decoder/interpreter/host_copies.h"
-#include "decoder/weights/named_tensors.h"
+#include "decoder/gpu/transfers/host_weights.h"
+#include "decoder/interpreter/device.h"
+#include "decoder/weights/memory_weights.h"
 #include "decoder/weights/parameter_source.h"
 
 namespace headroom {

@@ -5,7 +5,7 @@
 
 #include "decoder/files/array.h"
 #include "decoder/gpu/calls/calls.h"
-#include "decoder/interpreter/host_copies.h"
+#include "decoder/interpreter/device.h"
 
 namespace headroom {
 

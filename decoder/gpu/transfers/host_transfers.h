@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "decoder/gpu/calls/gpu.h"
-#include "decoder/gpu/transfers/host_layout.h"
 #include "decoder/gpu/transfers/host_memory.h"
 #include "decoder/interpreter/block_transfers.h"
 

@@ -6,6 +6,7 @@
 
 #include "decoder/gpu/calls/gpu.h"
 #include "decoder/gpu/transfers/host_memory.h"
+#include "decoder/interpreter/device.h"
 
 namespace headroom {
 
@@ -68,6 +69,25 @@ class PinnedStaging {
   int current_ = 0;
   std::array<bool, 2> busy_{};
   std::array<gpu::Event, 2> events_{};
+};
+
+/// Copies between a GPU's memory and pageable memory of the host, through pinned staging, on the compute
+/// stream:
+///
+///     GPU        ..a....b c.....d..    b and c touch: one copy
+///                  |     |      |
+///     staging    [a][b c][d]           at most one staging buffer at a time
+///     host       [a b c d]
+class StagedCopies final : public HostCopies {
+ public:
+  /// `staging` must outlive it.
+  explicit StagedCopies(PinnedStaging& staging) : staging_(staging) {}
+
+  void to_host(const std::vector<Span>& from, std::byte* to) override;
+  void to_device(const std::byte* from, const std::vector<Span>& to) override;
+
+ private:
+  PinnedStaging& staging_;
 };
 
 }  // namespace headroom

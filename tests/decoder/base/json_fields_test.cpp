@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/base/known_keys.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 #include "decoder/cpu/attention.h"
 #include "decoder/cpu/limited_pool.h"
 #include "decoder/cpu/loops/storage.h"
-#include "decoder/interpreter/kept_map.h"
+#include "decoder/interpreter/kept_blocks.h"
 #include "decoder/operations/attention.h"
 #include "decoder/schedule/memory.h"
 #include "decoder/schedule/storage.h"

@@ -1,4 +1,4 @@
-#include "decoder/cpu/linear_attention.h"
+#include "decoder/cpu/attention.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
-#include "decoder/operations/linear_attention.h"
+#include "decoder/operations/attention.h"
 #include "decoder/operations/operation.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_dc.h"

@@ -1,4 +1,4 @@
-#include "decoder/files/y4m_sink.h"
+#include "decoder/files/file_sinks.h"
 
 #include <array>
 #include <catch2/catch.hpp>

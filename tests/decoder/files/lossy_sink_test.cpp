@@ -6,7 +6,7 @@
 // clang-format on
 
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/webp_writer.h"
+#include "decoder/files/row_writer.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

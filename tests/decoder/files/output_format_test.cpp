@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/files/picture_sink.h"
-#include "decoder/files/webp_writer.h"
+#include "decoder/files/row_writer.h"
 #include "tests/decoder/files/scratch.h"
 
 namespace headroom {

@@ -5,7 +5,6 @@
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/peak.h"
 #include "decoder/schedule/storage.h"
-#include "decoder/schedule/weights_bytes.h"
 #include "tests/decoder/plan/small_plan.h"
 
 namespace headroom {

@@ -4,7 +4,6 @@
 
 #include "decoder/families/built_in_models.h"
 #include "decoder/files/picture_sink.h"
-#include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/dry_run.h"
 #include "decoder/gpu/gpu_device.h"
 #include "decoder/interpreter/interpreter.h"

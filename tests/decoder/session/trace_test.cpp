@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "decoder/base/json_fields.h"
-#include "decoder/schedule/allocation.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/session/cpu_session.h"
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/trace_file.h"

@@ -1,4 +1,4 @@
-#include "decoder/weights/kernel_product.h"
+#include "decoder/weights/folded_convolution.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "decoder/weights/folded_convolution.h"
 #include "decoder/weights/random_weights.h"
 #include "decoder/weights/weights_hash.h"
 #include "tests/support/random.h"

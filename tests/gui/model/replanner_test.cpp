@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/validator/validator.h"
-#include "gui/model/found_plans.h"
+#include "gui/model/groundwork.h"
 #include "planner/search/make_plan.h"
 #include "tests/gui/sample_files.h"
 

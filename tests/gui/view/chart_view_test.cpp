@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "gui/view/chart_axis.h"
+#include "gui/view/chart_series.h"
 #include "gui/view/colours.h"
 #include "gui/view/page.h"
 #include "reports/figures/timeline.h"

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/decoder_canvas.h"
-#include "gui/view/fitting_name.h"
 #include "gui/view/main_window.h"
+#include "gui/view/plain_text.h"
 #include "gui/view/plan_page.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/support/shown.h"

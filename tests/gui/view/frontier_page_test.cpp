@@ -13,7 +13,7 @@
 #include "decoder/base/amounts.h"
 #include "decoder/validator/validator.h"
 #include "gui/view/chart_view.h"
-#include "gui/view/limit_field.h"
+#include "gui/view/input_fields.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "gui/view/chart_view.h"
-#include "gui/view/limit_field.h"
+#include "gui/view/input_fields.h"
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/request_form.h"

@@ -25,10 +25,10 @@
 #include "decoder/validator/validator.h"
 #include "gui/program/run.h"
 #include "gui/view/frontier_page.h"
+#include "gui/view/lower_peak_box.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/screenshots.h"
 #include "gui/view/start_page.h"
-#include "gui/view/used_plan_bar.h"
 #include "tests/gui/support/shown.h"
 
 namespace headroom::gui {

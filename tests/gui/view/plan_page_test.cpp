@@ -11,7 +11,6 @@
 #include "decoder/base/short_name.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/main_window.h"
-#include "gui/view/pass_tree.h"
 #include "gui/view/table_view.h"
 #include "tests/gui/support/shown.h"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/explain/schedule.h"
 #include "tests/decoder/plan/small_plan.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "decoder/base/errors.h"
-#include "decoder/gpu/memory/gpu_reservation.h"
+#include "decoder/gpu/memory/gpu_memory.h"
 #include "planner/answer/planner.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "decoder/schedule/blocks.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "planner/cost/cost_model.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

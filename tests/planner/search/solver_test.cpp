@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "decoder/base/errors.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/sanitized.h"

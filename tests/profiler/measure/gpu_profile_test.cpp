@@ -10,7 +10,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "planner/cost/cost_model.h"
 #include "planner/cost/device_costs.h"
 #include "planner/cost/profile_check.h"

@@ -7,7 +7,7 @@
 #include "decoder/families/load_model.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/build_plan.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "planner/explain/peak.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/make_plan.h"

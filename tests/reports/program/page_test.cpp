@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "decoder/base/short_name.h"
-#include "decoder/schedule/weights_bytes.h"
+#include "decoder/schedule/storage.h"
 #include "planner/explain/peak.h"
 #include "profiler/profile/profile_file.h"
 #include "reports/figures/scaling.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/render/markup.h"
-#include "reports/render/page_script.h"
+#include "reports/render/page_style.h"
 #include "reports/render/report.h"
 #include "tests/reports/render/page_reader.h"
 

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "reports/render/page_style.h"
-#include "reports/render/svg_frame.h"
 #include "tests/reports/render/page_reader.h"
 
 namespace headroom::reports {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "decoder/base/errors.h"
-#include "decoder/base/os/written_file.h"
+#include "decoder/base/os/open_file.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/support/no_descriptors.h"
 

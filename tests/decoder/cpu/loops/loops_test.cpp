@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/cpu/loops/channel_sums.h"
 #include "decoder/cpu/loops/norm.h"
 #include "tests/support/activated.h"
 #include "tests/support/random.h"

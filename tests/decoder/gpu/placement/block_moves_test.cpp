@@ -1,4 +1,4 @@
-#include "decoder/gpu/placement/block_moves.h"
+#include "decoder/gpu/placement/placement.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/gpu/placement/distinct_requests.h"
+#include "decoder/gpu/placement/memory_requests.h"
 #include "tests/decoder/gpu/placement/check_places.h"
 #include "tests/support/random.h"
 

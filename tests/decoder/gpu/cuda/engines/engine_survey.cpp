@@ -13,7 +13,6 @@
 #include "decoder/families/load_model.h"
 #include "decoder/gpu/cuda/cudnn_plans.h"
 #include "decoder/gpu/cuda/library_calls/convolution_chunks.h"
-#include "decoder/gpu/dry_gpu.h"
 #include "decoder/gpu/dry_run.h"
 #include "planner/cost/cost_model.h"
 #include "planner/explain/why_not.h"
