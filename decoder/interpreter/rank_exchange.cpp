@@ -6,6 +6,7 @@
 
 #include "decoder/base/moments.h"
 #include "decoder/interpreter/pixels.h"
+#include "decoder/schedule/blocks.h"
 #include "decoder/schedule/transfers.h"
 
 namespace headroom {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "decoder/graph/geometry.h"
+#include "decoder/schedule/blocks.h"
 #include "decoder/schedule/gpu_layout.h"
 #include "decoder/schedule/lowering.h"
 #include "decoder/schedule/row_readers.h"
