@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
-#include "decoder/files/stored_dtype.h"
 #include "decoder/base/os/open_file.h"
 #include "decoder/base/text.h"
 #include "decoder/files/pickle.h"
+#include "decoder/files/stored_dtype.h"
 #include "decoder/files/zip_entries.h"
 
 namespace headroom {
