@@ -120,8 +120,8 @@ class Encodes(unittest.TestCase):
 
     def test_a_vae_on_a_gpu_is_never_encoded_on_the_cpu(self):
         made = comfy_vae(small_vae(), multiple=4)
-        made.device = torch.device("mps")
-        with self.assertRaisesRegex(headroom_vae.Unsupported, "^mps: .*To use the CPU, start ComfyUI with --cpu-vae$"):
+        made.device = torch.device("xla")
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "^xla: .*To use the CPU, start ComfyUI with --cpu-vae$"):
             encoded_by_node(made, random_pixels(1, 16, 16, 3))
 
     def test_other_channels_of_latents_are_refused(self):
