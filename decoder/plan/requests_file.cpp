@@ -96,15 +96,15 @@ QueuedRequest read_request_entry(const JsonFields& fields) {
 }
 
 /// Reads the device of the file or of one request. All must name the same device.
-void take_device(const JsonFields& fields, std::optional<DeviceKind>& device) {
+void take_device(const JsonFields& fields, const DeviceRecord*& device) {
   if (!fields.has("device")) return;
   const std::string found = fields["device"].value().dump().substr(0, 40);
   const DeviceRecord* named = find_device(fields["device"].text());
   if (named == nullptr) fields["device"].fail("expected " + device_names() + ", found " + found);
-  if (device && *device != named->kind)
-    fields["device"].fail(std::string("expected ") + name_of(*device) +
+  if (device != nullptr && device != named)
+    fields["device"].fail(std::string("expected ") + device->name +
                           " as before: a queue has one device for all, found " + found);
-  device = named->kind;
+  device = named;
 }
 
 /// The output file names of one decode, one per picture or clip of the batch. A folder of frames counts as
@@ -215,7 +215,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
       file["dtype"].fail("expected fp32, bf16 or fp16, found " + file["dtype"].value().dump().substr(0, 40));
     }
   }
-  std::optional<DeviceKind> device;
+  const DeviceRecord* device = nullptr;
   take_device(file, device);
   queue.tf32 = tf32_from_json(file);
   const JsonFields list = file["requests"];
@@ -236,7 +236,7 @@ RequestQueue requests_from_json(const JsonFields& file) {
     }
     queue.requests.push_back(request);
   }
-  if (device) queue.device = *device;
+  if (device != nullptr) queue.device = device->kind;
   check_outputs_differ(list, queue.requests);
   return queue;
 }

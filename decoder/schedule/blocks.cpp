@@ -58,7 +58,7 @@ int64_t block_count(const Graph& graph, const TensorUse& use, const Sizes& sizes
 }
 
 int64_t kept_block_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes) {
-  return allocated_bytes(use.block_rows * row_bytes(graph, use.tensor, sizes), sizes.device);
+  return allocated_bytes(use.block_rows * row_bytes(graph, use.tensor, sizes), sizes);
 }
 
 int64_t kept_bytes(const Graph& graph, const TensorUse& use, const Sizes& sizes) {

@@ -13,7 +13,7 @@ LiveBytes live_throughout(const Graph& graph, const Plan& plan) {
   const bool resident = plan.weights == WeightResidency::resident;
   LiveBytes live;
   if (resident)
-    live.resident_weights = allocated_bytes(resident_weights_bytes(graph, sizes.storage()), sizes.device);
+    live.resident_weights = allocated_bytes(resident_weights_bytes(graph, sizes.storage()), sizes);
   live.latent = latent_bytes(graph, sizes);
   live.state = device_state_bytes(graph, sizes);
   live.picture = picture_bytes(graph, plan.request);
@@ -79,7 +79,7 @@ PassSweep::PassSweep(const Graph& graph, const Plan& plan, size_t number, const 
       tile_(longest_tile(pass_)),
       throughout_(live_throughout(graph, plan)) {
   throughout_.pass_weights = allocated_bytes(
-      pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_.device);
+      pass_weights_bytes(graph, pass_, pass_.convolutions, plan.weights, sizes_.storage()), sizes_);
   windows_ = windows_of(graph, plan, number, sizes_);
   std::vector<TensorId> below;
   for (const Window& window : windows_) {

@@ -9,12 +9,12 @@
 
 namespace headroom {
 
-const StorageRules& storage_rules(DeviceKind device) {
-  return device_record(device).is_host ? cpu_storage() : gpu_storage();
+const StorageRules& storage_rules(const Storage& storage) {
+  return device_record(storage.device).is_host ? cpu_storage() : gpu_storage();
 }
 
-int64_t allocated_bytes(int64_t bytes, DeviceKind device) {
-  return storage_rules(device).allocated_bytes(bytes);
+int64_t allocated_bytes(int64_t bytes, const Sizes& sizes) {
+  return storage_rules(sizes).allocated_bytes(bytes);
 }
 
 int64_t tile_element_bytes(const Sizes& sizes) {
@@ -29,7 +29,7 @@ int64_t tile_bytes(const Graph& graph, TensorId tensor, const Extent& extent, co
 
 int64_t latent_bytes(const Graph& graph, const Sizes& sizes) {
   return sizes.items *
-         allocated_bytes(bytes_of(graph.tensor(graph.input()), sizes.latent, 1, Dtype::fp32), sizes.device);
+         allocated_bytes(bytes_of(graph.tensor(graph.input()), sizes.latent, 1, Dtype::fp32), sizes);
 }
 
 int64_t device_state_bytes(const Graph& graph, const Sizes& sizes) {
@@ -113,7 +113,7 @@ std::vector<OpId> operations_of(const Pass& pass) {
 
 int64_t weights_bytes(const Graph& graph, const Op& op, ConvolutionAlgorithm algorithm,
                       const Storage& storage) {
-  return storage_rules(storage.device).weights_bytes(graph, op, algorithm, storage.dtype);
+  return storage_rules(storage).weights_bytes(graph, op, algorithm, storage.dtype);
 }
 
 int64_t resident_weights_bytes(const Graph& graph, const Storage& storage) {

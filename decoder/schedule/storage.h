@@ -36,13 +36,13 @@ const StorageRules& cpu_storage();
 /// decoder/schedule/gpu_layout.h defines the layout of parameters and state.
 const StorageRules& gpu_storage();
 
-const StorageRules& storage_rules(DeviceKind device);
+const StorageRules& storage_rules(const Storage& storage);
 inline const StorageRules& storage_rules(const Sizes& sizes) {
-  return storage_rules(sizes.device);
+  return storage_rules(sizes.storage());
 }
 
-/// Bytes that a device uses for an allocation of `bytes`.
-int64_t allocated_bytes(int64_t bytes, DeviceKind device);
+/// Bytes that the device uses for an allocation of `bytes`.
+int64_t allocated_bytes(int64_t bytes, const Sizes& sizes);
 /// Bytes of one value of a tile. The latent is fp32 on every device.
 int64_t tile_element_bytes(const Sizes& sizes);
 /// Bytes of one tile of all items.

@@ -205,7 +205,7 @@ double PassOption::seconds(const Shape& shape) const {
 int64_t PassOption::brought_bytes(const Shape& shape, WeightResidency residency) const {
   const Brought& brought = brought_[shape.algorithms];
   const bool all = residency == WeightResidency::per_pass;
-  return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_.device);
+  return allocated_bytes(all ? brought.per_pass : brought.beside_resident, sizes_);
 }
 
 Extent PassOption::tile(const Shape& shape) const {

@@ -36,7 +36,7 @@ PlanSpace::PlanSpace(std::shared_ptr<PassCatalog> catalog, const Configuration& 
                  reserve_bytes(graph, sizes, costs.memory()) + picture_bytes(graph, catalog_->request());
   if (!per_pass) {
     const int64_t weights = resident_weights_bytes(graph, sizes.storage());
-    fixed_bytes_ += allocated_bytes(weights, sizes.device);
+    fixed_bytes_ += allocated_bytes(weights, sizes);
     start_seconds_ = costs.weights_seconds(weights);
   }
   least_seconds_from_.assign(passes() + 1, 0);

@@ -26,13 +26,13 @@ int64_t bytes_of(const Graph& graph, const char* op, Dtype dtype) {
 }
 
 TEST_CASE("memory: allocations on CUDA are multiples of 512 bytes", "[unit][memory]") {
-  CHECK(allocated_bytes(0, DeviceKind::cuda) == 0);
-  CHECK(allocated_bytes(1, DeviceKind::cuda) == 512);
-  CHECK(allocated_bytes(512, DeviceKind::cuda) == 512);
-  CHECK(allocated_bytes(20'000, DeviceKind::cuda) == 20'480);
-  CHECK(allocated_bytes(1, DeviceKind::cpu) == 64);
-  CHECK(allocated_bytes(20'000, DeviceKind::cpu) == 20'480);
-  CHECK(allocated_bytes(20'481, DeviceKind::cpu) == 24'576);
+  CHECK(gpu_storage().allocated_bytes(0) == 0);
+  CHECK(gpu_storage().allocated_bytes(1) == 512);
+  CHECK(gpu_storage().allocated_bytes(512) == 512);
+  CHECK(gpu_storage().allocated_bytes(20'000) == 20'480);
+  CHECK(cpu_storage().allocated_bytes(1) == 64);
+  CHECK(cpu_storage().allocated_bytes(20'000) == 20'480);
+  CHECK(cpu_storage().allocated_bytes(20'481) == 24'576);
 }
 
 TEST_CASE("memory: tiles are in the dtype on CUDA, the latent in fp32", "[unit][memory]") {
@@ -77,10 +77,9 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   const Graph graph = small_graph();
   // Per item: moments of two groups, 48 bytes, and scale and shift of eight channels, 64 bytes. Partial
   // moments: 1584 * 48. Counters: (25 + 1) * 2 * 4 = 208, since 64 segments are merged at a time.
-  CHECK(device_state_bytes(graph, kCuda) ==
-        allocated_bytes(2 * (256 + 256) + 76'032 + 256, DeviceKind::cuda));
+  CHECK(device_state_bytes(graph, kCuda) == gpu_storage().allocated_bytes(2 * (256 + 256) + 76'032 + 256));
   CHECK(device_state_bytes(graph, on(DeviceKind::cuda, Dtype::bf16, 1)) ==
-        allocated_bytes(512 + 76'032 + 256, DeviceKind::cuda));
+        gpu_storage().allocated_bytes(512 + 76'032 + 256));
   CHECK(device_state_bytes(graph, on(DeviceKind::cpu, Dtype::bf16)) == 0);
 
   Graph clip;
@@ -89,14 +88,14 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   clip.set_output(clip.norm("n", latent, by_frame, Activation::none));
   // Five frames: 5 * 4 * 24 = 480 and 5 * 8 * 8 = 320. Partial moments and counters cover one frame.
   CHECK(device_state_bytes(clip, {{5, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) ==
-        allocated_bytes(512 + 512 + 1584 * 4 * 24 + 512, DeviceKind::cuda));
+        gpu_storage().allocated_bytes(512 + 512 + 1584 * 4 * 24 + 512));
 
   Graph wide;
   const TensorId many = wide.add_latent(640);
   wide.set_output(wide.norm("n", many, wide.statistics("s", many, 2, 1e-6), Activation::none));
   // Groups of 320 channels: each segment has three moments per group, for a fifth of the segments.
   CHECK(device_state_bytes(wide, {{1, 4, 4}, 1, Dtype::bf16, DeviceKind::cuda}) ==
-        allocated_bytes(256 + 5120 + (316 * 2 * 3 * 24 + 255) / 256 * 256 + 256, DeviceKind::cuda));
+        gpu_storage().allocated_bytes(256 + 5120 + (316 * 2 * 3 * 24 + 255) / 256 * 256 + 256));
 
   Graph heads;
   const TensorId first = heads.add_latent(48);
@@ -106,7 +105,7 @@ TEST_CASE("memory: statistics on CUDA and what follows from them are there throu
   // Three heads of 8 * 9 sums each. Partial sums are for the larger input, which has two heads.
   const int64_t partial = 32 * 2 * 72 * 4;
   CHECK(device_state_bytes(heads, {{1, 4, 4}, 3, Dtype::bf16, DeviceKind::cuda}) ==
-        allocated_bytes(3 * 1792 + partial, DeviceKind::cuda));
+        gpu_storage().allocated_bytes(3 * 1792 + partial));
 }
 
 TEST_CASE("memory: convolutions on CUDA are granted what their tiles take, within bounds", "[unit][memory]") {
@@ -151,7 +150,7 @@ int64_t throughout(const Graph& graph, const Plan& plan, size_t pass) {
   live.pass_weights =
       allocated_bytes(pass_weights_bytes(graph, plan.passes[pass], plan.passes[pass].convolutions,
                                          plan.weights, storage_of(plan.request)),
-                      plan.request.device);
+                      sizes_of(graph, plan));
   return live.total();
 }
 

@@ -49,8 +49,8 @@ TEST_CASE("attention takes from the pool what the formula says") {
     const int64_t measured = pool.window_peak_bytes() - before;
     const int64_t count = query_rows * columns;
     const int64_t floats = attention_work(count, key_rows * columns, channels).floats(threads);
-    const int64_t expected = allocated_bytes(count * channels * int64_t{sizeof(float)}, DeviceKind::cpu) +
-                             allocated_bytes(floats * int64_t{sizeof(float)}, DeviceKind::cpu);
+    const int64_t expected = cpu_storage().allocated_bytes(count * channels * int64_t{sizeof(float)}) +
+                             cpu_storage().allocated_bytes(floats * int64_t{sizeof(float)});
     CHECK(measured == expected);
   }
   start_libraries(2);
@@ -83,7 +83,7 @@ TEST_CASE("convolutions take from the pool no more than the formula says") {
     convolve(pool,
              {input.view(), {shape, algorithm, zeros.data(), zeros.data()}, target.view(), region, items});
     const int64_t bytes = convolution_workspace_bytes(shape, algorithm, extent_of(region), items, threads);
-    CHECK(pool.window_peak_bytes() - before <= allocated_bytes(bytes, DeviceKind::cpu));
+    CHECK(pool.window_peak_bytes() - before <= cpu_storage().allocated_bytes(bytes));
   }
   start_libraries(2);
 }

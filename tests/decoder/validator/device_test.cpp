@@ -199,7 +199,7 @@ TEST_CASE("validator: statistics by frame and sums of keys and values count on C
   // Five frames of two groups and of eight channels, four heads of 16 * 17 sums, three of them gathered at
   // once.
   const int64_t state = device_state_bytes(graph, sizes_of(graph, plan));
-  CHECK(state == allocated_bytes(256 + 512 + 8704 + 32 * 3 * 272 * 4, DeviceKind::cuda));
+  CHECK(state == gpu_storage().allocated_bytes(256 + 512 + 8704 + 32 * 3 * 272 * 4));
   // Roundings elsewhere are smaller than the buffer that gathers sums.
   const std::vector<Violation> found = with_less(plan, graph, extent, 32 * 3 * 272 * 4);
   REQUIRE_FALSE(found.empty());

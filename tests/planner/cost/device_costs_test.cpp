@@ -47,7 +47,7 @@ TEST_CASE("workspace on CUDA: attention by chunks of one frame, convolutions by 
     CHECK(workspace("decoder.mid_block.attentions.0.attention", dtype) ==
           (2 * 8448 * 1024 + 8192 * (512 + 3)) * 4 + (8 << 20));
   CHECK(workspace("decoder.conv_in", Dtype::bf16) ==
-        allocated_bytes((66 * 130 * 4 + 64 * 128 * 512) * 2, DeviceKind::cuda));
+        gpu_storage().allocated_bytes((66 * 130 * 4 + 64 * 128 * 512) * 2));
   CHECK(workspace("decoder.conv_norm_out", Dtype::bf16) == 0);
   CHECK(memory.reserve_bytes == 0);
   CHECK(memory.reserve_bytes_per_pixel == 0);
