@@ -209,7 +209,7 @@ TEST_CASE("keys of many frames take no more workspace than is planned, and that 
   const Tile result =
       testing::attended(pool, queries, keys.view(), values.view(), AttentionFrames::up_to_own);
   const int64_t result_bytes =
-      allocated_bytes(positions(tile) * kChannels * int64_t{sizeof(float)}, DeviceKind::cpu);
+      cpu_storage().allocated_bytes(positions(tile) * kChannels * int64_t{sizeof(float)});
   CHECK(pool.window_peak_bytes() - before <= result_bytes + planned(3));
   CHECK(error_of(clip, AttentionFrames::up_to_own, result) < 1e-5);
   CHECK(planned(2) == planned(129));
