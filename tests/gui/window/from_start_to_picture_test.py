@@ -105,7 +105,7 @@ class Session:
                 fail(f"waiting for {what}: the program ended with {self.program.returncode}")
             if time.monotonic() > end:
                 self.keep("failed")
-                fail(f"waited in vain for {what}; the window is {self.title()!r}")
+                fail(f"waited in vain for {what}; the window is {self.title()!r}, all are {self.xdotool('search', '--name', '.*')!r}")
             time.sleep(0.2)
             if again is not None:
                 again()
@@ -129,7 +129,9 @@ def fail(words):
 
 def walk(session, folder):
     output = folder / "picture.png"
-    session.wait("the start page", lambda: session.title().startswith("Start"))
+    # A busy manager may show the window and not activate it. Then a click does, as a user's would.
+    session.wait("the start page", lambda: session.title().startswith("Start"),
+                 again=lambda: session.xdotool("search", "--onlyvisible", "--name", "^Start", "windowactivate"))
     session.keys("alt+p")  # Plan a decode
     session.wait("the page Frontier", lambda: session.title().startswith("Frontier"))
 
