@@ -37,7 +37,7 @@ class ResidentLimit {
 
 // One of several ranks that decode together: its run, its exchange as the run watches it, and its trace.
 
-/// What all ranks of a decode have in common, and one rank's connection to the others.
+/// Facts that all ranks of a decode share, and one rank's connection to the others.
 struct RankedDecode {
   const Model& model;
   const Plans& plan;

@@ -66,7 +66,7 @@ class DecodeReport:
     why_executor: str = ""
     """Why PyTorch's operations ran."""
     allocated_peak_bytes: int | None = None
-    """What PyTorch's allocator had lent for the decode at most, with the executor ``"torch"``. None if the backend does not count it."""
+    """The most bytes that PyTorch's allocator had lent for the decode, with the executor ``"torch"``. None if the backend does not count it."""
 
     @property
     def tf32(self) -> str:

@@ -23,7 +23,7 @@ PLANS = int(os.environ.get("HEADROOM_DRAWN_PLANS", "3"))
 """Plans of each family, with the limits drawn between the smallest and the fastest."""
 
 RESERVE = 48 << 20
-"""What a plan reserves for temporary tensors, beside the largest kernel: ``temporary_bytes`` of the device record."""
+"""Bytes that a plan reserves for temporary tensors, beside the largest kernel: ``temporary_bytes`` of the device record."""
 
 # A VAE, and the rows, columns and frames of a latent, or of a picture for an encode. No extent is a multiple of a tile.
 DECODES = {

@@ -55,7 +55,7 @@ class TorchDecoder:
         self._decoder = torch_decoder(model, self._executor)
 
     def decode(self, plan: Plan, tensors: dict[str, Any], latent: Any, out: Any, **options: Any) -> str:
-        """As ``_core.Decoder.decode``, but all tensors are torch's, and ``tensors`` is never None. The figures have
+        """Decodes like ``_core.Decoder.decode``, but all tensors are torch's, and ``tensors`` is never None. The figures have
         ``allocated_peak_bytes`` too, or None if the backend does not count."""
         executor = self._executor
         memory: Callable[[], Any] = out if callable(out) else lambda: out

@@ -75,8 +75,8 @@ class Memory:
             if flat is None:
                 flat = self._typed[dtype] = self._block.view(dtype)
             return torch.as_strided(flat, shape, strides, (address - self._begin) // flat.itemsize)
-        begin, tensor = self._lent[bisect.bisect_right(self._lent, address, key=lambda entry: entry[0]) - 1]
-        return torch.as_strided(tensor, shape, strides, tensor.storage_offset() + (address - begin) // tensor.itemsize)
+        tensor, first = self._lent_at(address)
+        return torch.as_strided(tensor, shape, strides, first)
 
     def copy(self, to: int, source: int, bytes_: int) -> None:
         """Copies within the device's memory, or between it and the host's."""
@@ -90,9 +90,13 @@ class Memory:
             return torch.frombuffer((ctypes.c_uint8 * bytes_).from_address(address), dtype=torch.uint8)
         if self._begin <= address < self._end:
             return self.at(address, torch.uint8, (bytes_,))
-        begin, tensor = self._lent[bisect.bisect_right(self._lent, address, key=lambda entry: entry[0]) - 1]
-        first = tensor.storage_offset() + (address - begin) // tensor.itemsize
+        tensor, first = self._lent_at(address)
         return torch.as_strided(tensor, (bytes_ // tensor.itemsize,), (1,), first).view(torch.uint8)
+
+    def _lent_at(self, address: int) -> tuple[Any, int]:
+        """The lent tensor that an address is in, and the number of the element there in the tensor's storage."""
+        begin, tensor = self._lent[bisect.bisect_right(self._lent, address, key=lambda entry: entry[0]) - 1]
+        return tensor, tensor.storage_offset() + (address - begin) // tensor.itemsize
 
     def _take(self, bytes_: int) -> int:
         address = self._next

@@ -92,8 +92,9 @@ def pack(memory: Any, plain: tuple, flag: int) -> None:
         memory.at(to, dtype, tuple(extent)).copy_(values)
         return
     made = memory.at(to, dtype, (4, outputs, frames, 2, 2, inputs))
-    for output in range(0, outputs, max(1, memory.chunk_bytes // (8 * frames * rows * columns * inputs))):
-        chosen = slice(output, output + max(1, memory.chunk_bytes // (8 * frames * rows * columns * inputs)))
+    most_outputs = max(1, memory.chunk_bytes // (8 * frames * rows * columns * inputs))
+    for output in range(0, outputs, most_outputs):
+        chosen = slice(output, output + most_outputs)
         part = values[chosen].to(memory.wide)
         for phase in range(4):
             for tap in range(4):
