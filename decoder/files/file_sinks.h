@@ -14,6 +14,22 @@
 
 namespace headroom {
 
+/// Base of the sinks whose files hold 8-bit pixels. Values are rounded on the way.
+class EightBitSink : public PictureSink {
+ public:
+  using PictureSink::PictureSink;
+  PixelFormat format() const final { return PixelFormat::eight_bits; }
+
+ private:
+  void put(int64_t item, const Region& region, const float* pixels) final {
+    take(item, region, EightBitPixels(pixels));
+  }
+  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) final {
+    take(item, region, EightBitPixels(pixels));
+  }
+  virtual void take(int64_t item, const Region& region, const EightBitPixels& pixels) = 0;
+};
+
 /// Format of a file with one 8-bit picture.
 enum class RowFormat { png, jpeg, webp };
 
@@ -21,7 +37,7 @@ enum class RowFormat { png, jpeg, webp };
 /// one. A region of full width goes straight to the encoder if no row above it is incomplete. Other regions
 /// wait as 8-bit pixels in an unnamed file on the output's disk, until their rows are complete. Memory holds
 /// only a few rows. Regions of different items may alternate.
-class RowSink : public PictureSink {
+class RowSink final : public EightBitSink {
  public:
   /// `quality` is 1 to 100; PNG ignores it. Throws InputError if there is more than one frame or the format
   /// does not allow this size. Also throws like require_eight_bit_shape() and PartialFile.
@@ -30,21 +46,11 @@ class RowSink : public PictureSink {
   /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& path, const PictureShape& shape, RowFormat format);
 
-  PixelFormat format() const override { return PixelFormat::eight_bits; }
-
   /// Upper bound on the memory for one item in progress. A WebP needs it after the decode.
   static int64_t buffered_bytes(const PictureShape& shape, RowFormat format);
 
- protected:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
-  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
-  void complete() override;
-
  private:
+  void complete() override;
   struct Item {
     std::optional<PartialFile> file;
     std::unique_ptr<RowWriter> writer;
@@ -53,7 +59,7 @@ class RowSink : public PictureSink {
     std::optional<WrittenFile> waiting;  ///< [rows][columns][channels]; set once a part of a row arrives
   };
   Item& open(int64_t item);
-  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels) override;
   void write_straight(Item& item, const Region& region, const EightBitPixels& pixels);
   void collect(Item& item, const Region& region, const EightBitPixels& pixels);
   /// Throws std::logic_error if a pixel of the region was already written.
@@ -70,7 +76,7 @@ class RowSink : public PictureSink {
 /// subsampling (C444). One channel becomes luma in full range (Cmono), the same bytes as in a PNG. All
 /// frames have one size. So each run of pixels goes straight to its final offset, and regions may arrive in
 /// any order.
-class Y4mSink final : public PictureSink {
+class Y4mSink final : public EightBitSink {
  public:
   /// Reserves disk space for all items. Throws like require_eight_bit_shape() and PartialFile.
   Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate);
@@ -78,19 +84,11 @@ class Y4mSink final : public PictureSink {
   /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& path, const PictureShape& shape);
 
-  PixelFormat format() const override { return PixelFormat::eight_bits; }
-
   static int64_t buffered_bytes();
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
-  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
   void complete() override;
-  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels) override;
   void put_frame(PartialFile& file, int64_t frame, const Region& region, const EightBitPixels& pixels);
 
   std::deque<PartialFile> files_;  ///< by item
@@ -111,7 +109,7 @@ void rgb_to_bt709(const uint8_t* rgb, int64_t count, uint8_t* y, uint8_t* cb, ui
 /// but a PNG encoder needs all rows of a frame. So partial frames wait as 8-bit pixels in a temporary file
 /// in the folder, as large as the whole output. They are encoded in complete(). Memory holds a few rows and
 /// one encoder.
-class FrameFolderSink final : public PictureSink {
+class FrameFolderSink final : public EightBitSink {
  public:
   /// Throws like require_eight_bit_shape() and PartialFile.
   FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape);
@@ -119,19 +117,11 @@ class FrameFolderSink final : public PictureSink {
   /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& folder, const PictureShape& shape);
 
-  PixelFormat format() const override { return PixelFormat::eight_bits; }
-
   static int64_t buffered_bytes(const PictureShape& shape);
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
-  void put_bytes(int64_t item, const Region& region, const uint8_t* pixels) override {
-    take(item, region, EightBitPixels(pixels));
-  }
   void complete() override;
-  void take(int64_t item, const Region& region, const EightBitPixels& pixels);
+  void take(int64_t item, const Region& region, const EightBitPixels& pixels) override;
   void keep(int64_t item, const Region& region, const EightBitPixels& pixels);
   /// `fill(first, count)` copies these pixels of the frame into pixels_.
   template <typename Fill>

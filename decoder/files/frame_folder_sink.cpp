@@ -23,7 +23,7 @@ int64_t row_bytes(const PictureShape& shape) {
 }  // namespace
 
 FrameFolderSink::FrameFolderSink(const std::filesystem::path& folder, const PictureShape& shape)
-    : PictureSink(require_eight_bit_shape(shape, folder, kFolderFormat)),
+    : EightBitSink(require_eight_bit_shape(shape, folder, kFolderFormat)),
       folder_(folder, PartialFile::Kind::folder),
       digits_(std::max(kLeastDigits, std::to_string(shape.frames - 1).size())),
       frame_bytes_(shape.rows * row_bytes(shape)),

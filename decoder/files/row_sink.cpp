@@ -47,7 +47,7 @@ void RowSink::check(const std::filesystem::path& path, const PictureShape& shape
 }
 
 RowSink::RowSink(const std::filesystem::path& path, const PictureShape& shape, RowFormat format, int quality)
-    : PictureSink(require_one_picture(shape, path, format)),
+    : EightBitSink(require_one_picture(shape, path, format)),
       path_(path),
       format_(format),
       quality_(quality),

@@ -23,7 +23,7 @@ std::string header(const PictureShape& shape, const FrameRate& rate) {
 }  // namespace
 
 Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate)
-    : PictureSink(require_eight_bit_shape(shape, path, kY4mFormat)),
+    : EightBitSink(require_eight_bit_shape(shape, path, kY4mFormat)),
       plane_bytes_(shape.rows * shape.columns),
       frame_bytes_(static_cast<int64_t>(kFrameHeader.size()) + shape.channels * plane_bytes_),
       interleaved_(kRunPixels * kMostChannels),
