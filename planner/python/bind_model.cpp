@@ -1,3 +1,4 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -5,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -46,6 +48,20 @@ std::vector<std::string> read_names(const Model& model, const std::vector<std::s
     if (std::optional<std::string> name = names.find(parameter)) read.push_back(*std::move(name));
   }
   return read;
+}
+
+/// Stored names of the kernels with a stride: the stride, and whether the module around the convolution pads.
+std::map<std::string, std::pair<std::tuple<int32_t, int32_t, int32_t>, bool>> strided(
+    const Model& model, const std::vector<std::string>& stored) {
+  const TensorNames names(stored);
+  std::map<std::string, std::pair<std::tuple<int32_t, int32_t, int32_t>, bool>> found;
+  for (const Op& op : model.graph.ops()) {
+    if (op.kind != OpKind::conv || op.stride == Axes<int32_t>{1, 1, 1}) continue;
+    const bool padded_outside = op.convolution.begins_at_own || op.convolution.keeps_first_frame;
+    if (const auto name = names.find(op.name + ".weight"))
+      found[*name] = {{op.stride.t, op.stride.y, op.stride.x}, padded_outside};
+  }
+  return found;
 }
 
 /// Shape of the output, (batch, channels, frames, rows, columns), and size of the picture, (batch, frames,
@@ -174,6 +190,10 @@ void bind_model(nb::module_& module) {
       .def("parameter_names", &parameter_names, "The names that today's diffusers uses.")
       .def("read_names", &read_names, "stored"_a,
            "Returns the names, of a checkpoint's tensors, that a decode reads.")
+      .def("strided", &strided, "stored"_a,
+           "Kernels with a stride, by their names in a checkpoint: ((frames, rows, columns), whether the "
+           "module "
+           "around the convolution pads).")
       .def(
           "decoding_dtype",
           [](const Model& model, const std::string& asked) {

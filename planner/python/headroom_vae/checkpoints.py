@@ -62,8 +62,9 @@ def recognise(module: Any) -> Recognised:
     except (InputError, Unsupported) as why:
         return replace(known, why_no_encoder=str(why))
     padding_mode = config.get("encoder_spatial_padding_mode", "zeros")
-    read = frozenset(encoder.read_names(list(tensors)))
-    return replace(known, encoder=encoder, encoder_rules=replace(rules, padding_mode=padding_mode, read=read))
+    names = list(tensors)
+    of_encoder = replace(rules, padding_mode=padding_mode, read=frozenset(encoder.read_names(names)), strided=encoder.strided(names))
+    return replace(known, encoder=encoder, encoder_rules=of_encoder)
 
 
 def known_model(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:

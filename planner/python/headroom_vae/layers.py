@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from .changes import (
     forward_hooks,
@@ -26,9 +25,6 @@ PATCHES = ("weight_function", "bias_function")
 FLAGS = ("give_pre_end", "tanh_out")
 """Flags of ComfyUI's decoders. With one of them set, a decoder returns something other than the picture."""
 
-DOWNSAMPLING = re.compile(r"\.(downsample\.conv|resample\.1|time_conv|downsamplers\.0\.conv)$")
-"""Names of an encoder's convolutions with a stride. Modules around them pad."""
-
 
 @dataclass(frozen=True)
 class LayerRules:
@@ -39,6 +35,8 @@ class LayerRules:
     padding_mode: str = "zeros"
     read: frozenset[str] | None = None
     """Names of the parameters that Headroom reads. Settings of a layer without any do not matter. None: all layers matter."""
+    strided: Mapping[str, tuple] = field(default_factory=dict)
+    """An encoder's kernels with a stride, as the model's strided() returns them."""
 
 
 def require_plain_layers(vae: Any, rules: LayerRules = LayerRules(), direction: str = "decode") -> None:
@@ -67,7 +65,7 @@ def _of_settings(name: str, module: Any, rules: LayerRules, direction: str) -> I
     for key, value in vars(module).items():  # for example an attention function passed to a block's constructor
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
             yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
-    settings = _expected(module, rules) | (_expected_of_encoder(name, module) if direction == "encode" else {})
+    settings = _expected(module, rules) | (_expected_of_encoder(name, module, rules) if direction == "encode" else {})
     for key, expected in settings.items():
         found = vars(module).get(key, expected)
         if found != expected:
@@ -105,19 +103,21 @@ def _expected(module: Any, rules: LayerRules) -> dict[str, Any]:
     return expected
 
 
-def _expected_of_encoder(name: str, module: Any) -> dict[str, Any]:
+def _expected_of_encoder(name: str, module: Any, rules: LayerRules) -> dict[str, Any]:
     """Like _expected(), of settings that only an encoder's layers have."""
     import torch
 
     expected: dict[str, Any] = {}
-    if isinstance(module, torch.nn.modules.conv._ConvNd) and DOWNSAMPLING.search(name):
+    if isinstance(module, torch.nn.modules.conv._ConvNd) and f"{name}.weight" in rules.strided:
+        stride, padded_outside = rules.strided[f"{name}.weight"]
         around = vars(module).get("_padding")
-        expected = {
-            "padding_mode": "zeros",
-            "stride": tuple(2 if side == 3 else 1 for side in module.weight.shape[2:]),
-            "padding": (0,) * len(module.kernel_size),
-            "_padding": (0,) * len(around) if isinstance(around, tuple) else 0,
-        }
+        expected = {"stride": stride[-len(module.kernel_size) :]}
+        if padded_outside:
+            expected |= {
+                "padding_mode": "zeros",
+                "padding": (0,) * len(module.kernel_size),
+                "_padding": (0,) * len(around) if isinstance(around, tuple) else 0,
+            }
     if isinstance(module, torch.nn.ZeroPad2d):
         expected["padding"] = (0, 1, 0, 1)
     if isinstance(vars(module).get("sample"), bool):  # of a regularisation, which makes the latent from the distribution
