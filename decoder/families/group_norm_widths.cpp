@@ -11,7 +11,7 @@ constexpr size_t kMostStages = 8;
 }  // namespace
 
 std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* block,
-                                            std::vector<int64_t> widths, int32_t groups) {
+                                            std::vector<int64_t> widths, int32_t groups, const char* types) {
   size_t blocks = widths.size();
   if (json.has("block_out_channels")) {
     const JsonFields found = json["block_out_channels"];
@@ -24,17 +24,17 @@ std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* 
       json.fail("block_out_channels: expected multiples of norm_num_groups = " + std::to_string(groups) +
                 ", found " + std::to_string(width));
   }
-  if (json.has("up_block_types")) {
-    const JsonFields types = json["up_block_types"];
-    blocks = types.size(kMostStages);
+  if (json.has(types)) {
+    const JsonFields found = json[types];
+    blocks = found.size(kMostStages);
     for (size_t i = 0; i < blocks; ++i) {
-      if (types[i].text() != block)
-        types[i].fail("'" + types[i].text() + "' is not supported; expected " + block);
+      if (found[i].text() != block)
+        found[i].fail("'" + found[i].text() + "' is not supported; expected " + block);
     }
   }
   if (blocks != widths.size())
-    json.fail("up_block_types: expected as many as block_out_channels has, " + std::to_string(widths.size()) +
-              ", found " + std::to_string(blocks));
+    json.fail(std::string(types) + ": expected as many as block_out_channels has, " +
+              std::to_string(widths.size()) + ", found " + std::to_string(blocks));
   return widths;
 }
 

@@ -8,9 +8,10 @@
 namespace headroom {
 
 /// Reads `block_out_channels`, the channels of each resolution; by default `widths`. Throws InputError unless
-/// each width is a multiple of `groups`, and `up_block_types` lists `block` once for each width. A config may
-/// omit `up_block_types`.
+/// each width is a multiple of `groups`, and the key `types` lists `block` once for each width. A config may
+/// omit `types`.
 std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* block,
-                                            std::vector<int64_t> widths, int32_t groups);
+                                            std::vector<int64_t> widths, int32_t groups,
+                                            const char* types = "up_block_types");
 
 }  // namespace headroom

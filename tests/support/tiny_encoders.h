@@ -51,6 +51,13 @@ inline DrawnModel random_wan_22_encoder(Random& random) {
   return encoder_of(config);
 }
 
+inline DrawnModel random_hunyuan_video_encoder(Random& random) {
+  nlohmann::json config = random_hunyuan_video_config(random);
+  config["down_block_types"] =
+      std::vector<std::string>(config["block_out_channels"].size(), "HunyuanVideoDownBlock3D");
+  return encoder_of(config);
+}
+
 inline DrawnModel random_hunyuan_video_15_encoder(Random& random) {
   nlohmann::json config = random_hunyuan_video_15_config(random);
   config["downsample_match_channel"] = config["upsample_match_channel"];

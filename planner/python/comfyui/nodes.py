@@ -215,7 +215,7 @@ class HeadroomVAEDecode:
         progress = NodeProgress(vae, picture)
         with _node_advice("VAE Decode (Headroom)", size[1], limit_gib):
             decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, tf32=in_tf32)
-        remark = f"; {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
+        remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
 
@@ -255,7 +255,8 @@ class HeadroomVAEEncode:
             made = encoder.decode(
                 picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae), tf32=in_tf32
             )
-        return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out])
+        remarks = [f"encoded {known.clip_remark}"] if size[1] > 1 and known.clip_remark else []
+        return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out, *remarks])
 
 
 class HeadroomVAEMemory:

@@ -28,7 +28,7 @@ class Recognised:
     unscales_latents: bool
     """The module's own decode divides latents by the model's scaling factor. Those of the other modules expect divided latents."""
     clip_remark: str = ""
-    """How decoded clips differ from the module's own decode. Empty: they do not."""
+    """How decoded and encoded clips differ from the module's own results. Empty: they do not."""
     encoder: _core.Model | None = None
     """None: Headroom does not encode with this module."""
     encoder_rules: LayerRules = LayerRules()
@@ -172,6 +172,8 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
 
 
 def _stable_diffusion_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    if config["_class_name"] == _class_of("hunyuan_video"):
+        return _hunyuan_video_encoder(shapes, config)
     widths = _widths(shapes, "encoder.down", "block.0.conv2.weight")
     _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
     if "patch_size" not in config:  # only FLUX.2's class has other widths in its decoder
@@ -242,6 +244,13 @@ def _hunyuan_video(shapes: Shapes, module: Any) -> dict:
         "spatial_compression_ratio": 2 ** _upsamplings(shapes),
         "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
     }
+
+
+def _hunyuan_video_encoder(shapes: Shapes, config: dict) -> dict:
+    widths = _widths(shapes, "encoder.down", "block.0.conv2.conv.weight")
+    _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+    _require_widths(config, widths)
+    return {"in_channels": shapes["encoder.conv_in.conv.weight"][1], "down_block_types": ["HunyuanVideoDownBlock3D"] * len(widths)}
 
 
 def _hunyuan_video_15(shapes: Shapes, module: Any) -> dict:
@@ -476,8 +485,8 @@ _KNOWN = (
 )  # fmt: skip
 
 _HUNYUAN_VIDEO_CLIPS = (
-    "decoded as the model was published: its attention sees earlier frames, its norms the whole clip. ComfyUI's own decode lets attention see "
-    "all frames and normalises two latent frames at a time, so its clips differ"
+    "as the model was published: its attention sees earlier frames, its norms the whole clip. ComfyUI's own code lets attention see "
+    "all frames and normalises parts of a clip, so its results differ"
 )
 
 _OUTSIDE_PADDING = (_class_of("hunyuan_video"), _class_of("hunyuan_video_15"))

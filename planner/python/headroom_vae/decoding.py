@@ -28,8 +28,10 @@ WITHOUT_EFFECT = {
     "use_tiling": "vae.enable_tiling() has no effect while Headroom is enabled: it decodes the untiled picture within the limit",
     "use_framewise_decoding": "use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole, so the "
     "picture differs from that of this VAE's own decode, which blends clips of frames",
+    "use_framewise_encoding": "use_framewise_encoding has no effect while Headroom is enabled: it encodes all frames as a whole, so the "
+    "latent differs from that of this VAE's own encode, which blends clips of frames",
 }
-"""Warnings of attributes by which a VAE's own decode blends."""
+"""Warnings of attributes by which a VAE's own decode or encode blends."""
 
 
 INPUTS = {"decode": "latent", "encode": "picture"}
@@ -301,7 +303,8 @@ class Handle:
     def _warn_of_blending(self) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
         for name, message in WITHOUT_EFFECT.items():
-            if name not in self._warned and getattr(self.vae, name, False):
+            ours = self.encoder is not None or name != "use_framewise_encoding"
+            if ours and name not in self._warned and getattr(self.vae, name, False):
                 self._warned.add(name)
                 gate.warn(message)
 

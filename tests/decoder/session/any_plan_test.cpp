@@ -166,6 +166,10 @@ TEST_CASE("any plan of the encoder of Wan 2.2's network gives the values of its 
   check_any_plan_of_clips(24000, 40, 1, test::random_wan_22_encoder);
 }
 
+TEST_CASE("any plan of an AutoencoderKLHunyuanVideo's encoder gives the values of its untiled encode") {
+  check_any_plan_of_clips(28000, 40, 2, test::random_hunyuan_video_encoder);
+}
+
 TEST_CASE("any plan of an AutoencoderKLHunyuanVideo15's encoder gives the values of its untiled encode") {
   check_any_plan_of_clips(27000, 40, 1, test::random_hunyuan_video_15_encoder);
 }

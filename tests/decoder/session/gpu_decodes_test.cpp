@@ -162,8 +162,9 @@ TEST_CASE("any plan for a GPU: encoders of Wan") {
   });
 }
 
-TEST_CASE("any plan for a GPU: encoders of AutoencoderKLHunyuanVideo15 and LTX-2", "[long]") {
-  check_drawn_plans(test::kSanitized ? 1 : 12, 3, [](Random& random) {
+TEST_CASE("any plan for a GPU: encoders of HunyuanVideo, HunyuanVideo 1.5 and LTX-2", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 18, 3, [](Random& random) {
+    if (random.chance(0.3)) return test::random_hunyuan_video_encoder(random);
     return random.chance(0.5) ? test::random_hunyuan_video_15_encoder(random)
                               : test::random_ltx2_encoder(random);
   });

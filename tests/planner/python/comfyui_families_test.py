@@ -229,6 +229,14 @@ class Encodes(unittest.TestCase):
     def clip(self, pixels):
         return (pixels.movedim(-1, 0) * 2 - 1)[None]
 
+    def test_hunyuan_video(self):
+        made = self.vae(Renamed(vae := tiny.hunyuan_video(block_out_channels=(32, 32, 64), norm_num_groups=32), encoder=True), 4)
+        for frames, kept in ((1, 1), (5, 5), (7, 5)):
+            pixels = random_pixels(frames, 17, 20, 3)
+            latent, report = encoded_by_node(made, pixels)
+            self.assert_close(latent, vae.encode(self.clip(pixels[:kept, :16])).latent_dist.mode())
+            self.assertEqual(kept > 1, "; encoded as the model was published" in report)
+
     def test_hunyuan_video_15(self):
         for config in ({}, {"downsample_match_channel": False}):
             vae = tiny.hunyuan_video_15(**config)
@@ -280,8 +288,7 @@ class Encodes(unittest.TestCase):
                 self.assert_close(encoded_by_node(self.vae(vae, None), pixels)[0], vae.encode(self.clip(pixels))[:, :4] * 0.9152)
 
     def test_families_without_an_encoder(self):
-        for module in (Renamed(tiny.hunyuan_video(block_out_channels=(32, 32, 64), norm_num_groups=32)),
-                       Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2))):  # fmt: skip
+        for module in (Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2)),):
             with self.assertRaisesRegex(headroom_vae.Unsupported, "Headroom does not encode with this class. Use ComfyUI's VAE Encode"):
                 encoded_by_node(self.vae(module, 8), random_pixels(1, 32, 32, 3))
 

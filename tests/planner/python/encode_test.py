@@ -28,6 +28,8 @@ CLIPS = {
     "AutoencoderKLWan": (tiny.wan, 16, 24, (1, 5, 9)),
     "AutoencoderKLWan with shortcuts and patches": (tiny.wan22, 24, 40, (1, 5, 9)),
     "AutoencoderKLQwenImage": (tiny.qwen, 20, 28, (1, 5, 9)),
+    "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, 20, 28, (1, 5, 17)),
+    "AutoencoderKLHunyuanVideo without attention": (lambda: tiny.hunyuan_video(mid_block_add_attention=False, spatial_compression_ratio=2), 10, 14, (1, 5)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, 20, 28, (1, 5, 9)),
     "AutoencoderKLLTX2Video": (lambda: tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8), 48, 80, (1, 9, 17)),
 }
@@ -82,13 +84,14 @@ class Encodes(tiny.Case):
         self.assert_close(vae.encode(picture, return_dict=False)[0].sample(torch.Generator().manual_seed(1)), theirs, 1e-5)
 
     def test_16_bits(self):
-        vae, picture = tiny.kl().to(torch.bfloat16), tiny.latent(1, 3, 32, 48).to(torch.bfloat16)
-        precise = moments_of(tiny.kl().encode(picture.float()))
-        theirs = moments_of(vae.encode(picture))
-        headroom_vae.enable(vae)
-        ours = moments_of(vae.encode(picture))
-        self.assertEqual(ours.dtype, torch.bfloat16)
-        self.assertLessEqual(float((ours.float() - precise).abs().mean()), float((theirs.float() - precise).abs().mean()))
+        for make, shape in ((tiny.kl, (1, 3, 32, 48)), (tiny.hunyuan_video, (1, 3, 5, 16, 24))):
+            vae, picture = make().to(torch.bfloat16), tiny.latent(*shape).to(torch.bfloat16)
+            precise = moments_of(make().encode(picture.float()))
+            theirs = moments_of(vae.encode(picture))
+            headroom_vae.enable(vae)
+            ours = moments_of(vae.encode(picture))
+            self.assertEqual(ours.dtype, torch.bfloat16)
+            self.assertLessEqual(float((ours.float() - precise).abs().mean()), float((theirs.float() - precise).abs().mean()), make.__name__)
 
     def test_decodes_and_encodes_take_turns(self):
         vae, picture = tiny.kl(), tiny.latent(1, 3, 32, 48)

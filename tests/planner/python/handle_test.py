@@ -80,8 +80,9 @@ class Handles(tiny.Case):
         self.assertEqual(self.warned(lambda: headroom_vae.enable(vae)), [])
         vae = type(vae).from_config(vae.config)  # the unmodified class
         caught = self.warned(lambda: (headroom_vae.enable(vae), vae.decode(latent(1, 4, 2, 3, 2))))
-        self.assertEqual(len(caught), 1)
+        self.assertEqual(len(caught), 2)
         self.assertIn("use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole", str(caught[0].message))
+        self.assertIn("use_framewise_encoding has no effect while Headroom is enabled: it encodes all frames as a whole", str(caught[1].message))
 
     def test_a_device_without_a_decoder_falls_back_on_the_cpu_with_a_warning(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)

@@ -109,7 +109,7 @@ def hunyuan_image(**config):
 
 
 def hunyuan_video(**config):
-    """Disables framewise decoding, which blends clips of 16 frames and is not exact."""
+    """Disables framewise decoding and encoding, which blend clips of 16 frames and are not exact."""
     config = {
         "latent_channels": 4,
         "block_out_channels": (8, 16, 16),
@@ -121,7 +121,7 @@ def hunyuan_video(**config):
         **config,
     }
     vae = seeded(diffusers.AutoencoderKLHunyuanVideo, **config)
-    vae.use_framewise_decoding = False
+    vae.use_framewise_decoding = vae.use_framewise_encoding = False
     return vae
 
 
