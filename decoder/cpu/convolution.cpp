@@ -9,12 +9,12 @@
 namespace headroom {
 
 std::optional<int64_t> frame_of_tap(const KernelShape& shape, int64_t t, int64_t tap, int64_t end) {
-  const int64_t frame = std::min(t - shape.frames_before() + tap, end - 1);
+  const int64_t frame = t - shape.frames_before() + tap;
   switch (shape.before_first) {
     case BeforeFirst::zeros:
-      return frame < 0 ? std::nullopt : std::optional(frame);
+      return frame < 0 || frame >= end ? std::nullopt : std::optional(frame);
     case BeforeFirst::first_frame:
-      return std::max<int64_t>(0, frame);
+      return std::clamp<int64_t>(frame, 0, end - 1);
     case BeforeFirst::zeros_instead_of_first_frame:
       return frame < 1 ? std::nullopt : std::optional(frame);
   }

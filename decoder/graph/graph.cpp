@@ -130,15 +130,15 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
   if (traits.shortcut && (traits.groups != 1 || channels % inputs != 0 || traits.scale != 1))
     throw std::logic_error(name + ": its input cannot be repeated into its output");
   if (traits.frames_ahead < 0 || traits.frames_ahead >= kernel.t ||
-      (traits.frames_ahead > 0 && traits.before_first != BeforeFirst::first_frame))
-    throw std::logic_error(name + ": a kernel over later frames replicates the first and the last one");
+      (traits.frames_ahead > 0 && traits.before_first == BeforeFirst::zeros_instead_of_first_frame))
+    throw std::logic_error(name + ": a kernel over later frames pads both ends of the clip alike");
   if (kernel.t > 1 && traits.groups != 1)
     throw std::logic_error(name + ": convolutions over the time have one group");
   const int64_t pixels = int64_t{traits.stored_side} * traits.stored_side;
   const bool folds = !traits.stacked.empty() || !traits.batch_norm.empty();
   if (pixels > 1 && (channels % pixels != 0 || folds))
     throw std::logic_error(name + ": its outputs cannot be put in another order");
-  if (!traits.mix_factor.empty() && channels != inputs)
+  if (!traits.mix_factor.empty() && traits.mixes_input && channels != inputs)
     throw std::logic_error(name + ": its input cannot be mixed into its output");
   if (!traits.product.empty() && (kernel != Axes<int32_t>{1, 1, 1} || channels != inputs || folds ||
                                   traits.groups != 1 || traits.shortcut || pixels > 1))

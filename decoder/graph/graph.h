@@ -266,8 +266,8 @@ struct ConvolutionTraits {
   std::string batch_norm{};
   bool over_frames = false;  ///< the stored kernel has a time axis, possibly of length 1
   BeforeFirst before_first = BeforeFirst::zeros;
-  /// Frames after its own that the kernel reads. The last frame repeats beyond the end. If this is not 0, the
-  /// first frame repeats before the beginning.
+  /// Frames after its own that the kernel reads. Both ends of the clip are padded alike: beyond the end the
+  /// last frame repeats if the first one repeats before the beginning, and zeros follow if zeros precede.
   int32_t frames_ahead = 0;
   /// With upsampling, this is the padding of the upsampled tensor.
   Edges edges = Edges::zeros;
@@ -276,9 +276,11 @@ struct ConvolutionTraits {
   /// With a stride over the time: frame 0 is the input's, unchanged.
   bool keeps_first_frame = false;
   /// Frames of the stored kernel if the operation uses fewer (Graph::of_one_frame()), otherwise 0. All input
-  /// before the first frame is known then. If it is zeros, only the last taps remain. If it repeats the first
-  /// frame, the taps are summed.
+  /// before the first frame is known then. If it is zeros, only the taps of that frame remain. If it repeats
+  /// the first frame, the taps are summed.
   int32_t stored_frames = 0;
+  /// Frames at the end of the stored kernel that the operation does not use: they read zeros beyond the end.
+  int32_t stored_ahead = 0;
   /// The outputs become squares of pixels with this side. The model stores them in `stored_order`; the
   /// convolution computes them in the order of depth_to_space.
   int32_t stored_side = 1;
@@ -291,6 +293,7 @@ struct ConvolutionTraits {
   /// Name of a stored scalar m: the result is sigmoid(m) * input + (1 - sigmoid(m)) * convolution. Empty:
   /// none.
   std::string mix_factor{};
+  bool mixes_input = true;  ///< with a mix factor. False: the result is sigmoid(m) * convolution
   /// Every output becomes output * scale + shift. Excludes a shortcut.
   double scale = 1, shift = 0;
 };

@@ -15,6 +15,8 @@ void keep_one_frame(Op& op) {
   if (op.kernel.t == 1 || op.convolution.before_first == BeforeFirst::zeros_instead_of_first_frame) return;
   op.convolution.stored_frames = std::max(op.kernel.t, op.convolution.stored_frames);
   op.kernel.t = 1;
+  if (op.convolution.before_first == BeforeFirst::zeros)
+    op.convolution.stored_ahead += op.convolution.frames_ahead;
   op.convolution.frames_ahead = 0;
 }
 

@@ -132,8 +132,9 @@ void FoldedConvolution::fold_mix_factor() {
   float stored = 0;
   source_(parameters_.back(), {0, 1}, &stored);
   const double share = 1 / (1 + std::exp(-double(stored)));
-  shortcut_weight_ = static_cast<float>(share);
-  scale_.assign(static_cast<size_t>(shape_.outputs), 1 - share);
+  const bool mixes = op_.convolution.mixes_input;
+  if (mixes) shortcut_weight_ = static_cast<float>(share);
+  scale_.assign(static_cast<size_t>(shape_.outputs), mixes ? 1 - share : share);
   shift_.assign(scale_.size(), 0);
 }
 
@@ -196,7 +197,8 @@ void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float*
 }
 
 void FoldedConvolution::take_frame(const float* from, int64_t frame, float* taps) const {
-  const int64_t count = shape_.rows * shape_.columns, earlier = stored_frames_ - shape_.frames;
+  const int64_t count = shape_.rows * shape_.columns;
+  const int64_t earlier = stored_frames_ - shape_.frames - op_.convolution.stored_ahead;
   std::copy_n(from + (earlier + frame) * count, count, taps);
   if (frame > 0 || shape_.before_first != BeforeFirst::first_frame) return;
   for (int64_t tap = 0; tap < count; ++tap) {

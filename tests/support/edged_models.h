@@ -25,8 +25,7 @@ inline Model random_edged_clips(Random& random) {
   // A kernel of `frames` taps over time, some of which may read later frames.
   const auto over_frames = [&](int32_t frames) {
     ConvolutionTraits all = traits(1);
-    if (all.before_first == BeforeFirst::first_frame)
-      all.frames_ahead = static_cast<int32_t>(random.integer(0, frames - 1));
+    all.frames_ahead = static_cast<int32_t>(random.integer(0, frames - 1));
     return all;
   };
   const int64_t blocks = random.integer(2, 4);

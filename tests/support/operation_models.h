@@ -104,10 +104,9 @@ class OperationModel {
     if (random_.chance(0.25)) return graph().upsampled_conv("op", x_, width, {.edges = edges});
     const auto frames = static_cast<int32_t>(clips() ? random_.integer(1, 3) : 1);
     ConvolutionTraits traits{.activation = activation(), .over_frames = frames > 1, .edges = edges};
-    if (frames > 1 && random_.chance(0.5)) {
-      traits.before_first = BeforeFirst::first_frame;
+    if (frames > 1 && random_.chance(0.5)) traits.before_first = BeforeFirst::first_frame;
+    if (frames > 1 && random_.chance(0.7))
       traits.frames_ahead = static_cast<int32_t>(random_.integer(0, frames - 1));
-    }
     const auto rows = random_.pick<int32_t>({1, 3, 5}), columns = random_.pick<int32_t>({1, 3});
     if (frames > 1 || random_.chance(0.6))
       return graph().conv("op", x_, width, {frames, rows, columns}, traits);

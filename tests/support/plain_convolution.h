@@ -27,8 +27,8 @@ class PlainConvolution {
   std::vector<std::byte> kernel() const { return stored(shape_.upsamples ? phases() : kernel_); }
   std::vector<std::byte> bias() const { return stored(bias_); }
 
-  /// Region of the input that a region of outputs reads. Missing later frames repeat the last available
-  /// frame.
+  /// Region of the input that a region of outputs reads. Later frames may be missing: zeros, or the last
+  /// available frame again.
   gpu::Box needed(const gpu::Box& region) const {
     const auto read = [&](const gpu::Span& span, int32_t taps, int32_t stride) -> gpu::Span {
       const int32_t first = first_of(span.begin, taps, stride);
@@ -74,9 +74,9 @@ class PlainConvolution {
                     const Add& add) const {
     const bool without_first = shape_.before_first == BeforeFirst::zeros_instead_of_first_frame;
     for (int32_t k = 0; k < shape_.frames; ++k) {
-      int32_t frame = std::min(t * shape_.stride.t - frames_before() + k, end_frame - 1);
-      if (shape_.before_first == BeforeFirst::first_frame) frame = std::max(0, frame);
-      if (frame < (without_first ? 1 : 0)) continue;
+      int32_t frame = t * shape_.stride.t - frames_before() + k;
+      if (shape_.before_first == BeforeFirst::first_frame) frame = std::clamp(frame, 0, end_frame - 1);
+      if (frame < (without_first ? 1 : 0) || frame >= end_frame) continue;
       for (int32_t i = 0; i < shape_.rows; ++i) {
         for (int32_t j = 0; j < shape_.columns; ++j) {
           const int32_t row = (first_of(y, shape_.rows, shape_.stride.y) + i) >> upsampling();

@@ -184,14 +184,15 @@ class PlainDecode {
       double sum = traits.bias ? of_channel(op.name + ".bias", o) : 0;
       for (int64_t i = 0; i < inputs * k.t * k.y * k.x; ++i) {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
-        int64_t frame = std::min(t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead), size.t - 1);
-        if (traits.before_first == BeforeFirst::first_frame) frame = std::max<int64_t>(0, frame);
+        int64_t frame = t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead);
+        if (traits.before_first == BeforeFirst::first_frame)
+          frame = std::clamp<int64_t>(frame, 0, size.t - 1);
         if (traits.before_first == BeforeFirst::zeros_instead_of_first_frame && frame == 0) continue;
         const int64_t top = y * op.stride.y - (traits.begins_at_own ? 0 : k.y / 2),
                       left = x * op.stride.x - (traits.begins_at_own ? 0 : k.x / 2);
         const int64_t row = stands_for(traits.edges, top + ky, size.y),
                       column = stands_for(traits.edges, left + kx, size.x);
-        if (frame < 0 || row < 0 || column < 0) continue;
+        if (frame < 0 || frame >= size.t || row < 0 || column < 0) continue;
         sum += double(weights[static_cast<size_t>(o * inputs * k.t * k.y * k.x + i)]) *
                in[place(from, o / outputs_of_group * inputs + c, frame, row / op.factor.y,
                         column / op.factor.x)];

@@ -24,7 +24,8 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
 
   const int rows = tap_rows(shape), columns = tap_columns(shape), inputs = shape.inputs / shape.groups;
   const int first_input = output / (shape.outputs / shape.groups) * inputs,
-            first_frame = first_tap_frame(shape, t);
+            first_frame = first_tap_frame(shape, t),
+            end_frame = end_tap_frame(shape, t, call.input.region.t.end);
   const T* kernel =
       static_cast<const T*>(call.kernel) +
       ((int64_t{phase} * shape.outputs + output) * shape.frames + first_frame) * rows * columns * inputs;
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(kThreads, 2) convolve_pixels(const __grid_cons
   }
 
   float sums[kPixels] = {};
-  for (int frame = first_frame; frame < shape.frames; ++frame) {
+  for (int frame = first_frame; frame < end_frame; ++frame) {
     for (int y = 0; y < rows; ++y) {
       const T* from = reinterpret_cast<const T*>(pixel_of<Scalars>(
                           call.input, frame_of_tap(shape, t, frame, call.input.region.t.end),

@@ -86,7 +86,13 @@ __host__ __device__ inline int32_t first_tap_frame(const ConvolutionShape& shape
                           (shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 0 : 1);
   return missing < 0 ? 0 : missing < shape.frames ? missing : shape.frames;
 }
-/// Input frame that kernel frame `tap` reads, from first_tap_frame() on. The input's frames end before `end`.
+/// One past the last frame of the kernel that reads the input, whose frames end before `end`, for an output
+/// in frame `t`. Later ones read zeros.
+__host__ __device__ inline int32_t end_tap_frame(const ConvolutionShape& shape, int32_t t, int32_t end) {
+  const int32_t present = end - t * shape.stride.t + frames_before(shape);
+  return shape.before_first == BeforeFirst::zeros && present < shape.frames ? present : shape.frames;
+}
+/// Input frame that kernel frame `tap` reads, from first_tap_frame() to end_tap_frame().
 __host__ __device__ inline int32_t frame_of_tap(const ConvolutionShape& shape, int32_t t, int32_t tap,
                                                 int32_t end) {
   const int32_t frame = t * shape.stride.t - frames_before(shape) + tap;
@@ -106,14 +112,14 @@ __host__ __device__ inline int32_t taps_of(const ConvolutionShape& shape) {
 }
 
 /// Byte offsets at which the taps read for an output in frame `t`, from the first position of its window in
-/// the input's first frame. Leaves out taps before first_tap_frame(). The input must be one block.
+/// the input's first frame. Leaves out taps that read zeros. The input must be one block.
 __device__ inline void find_taps(const Convolve& call, int32_t t, int64_t* taps) {
   const ConvolutionShape& shape = call.shape;
-  const int32_t rows = tap_rows(shape), columns = tap_columns(shape), first = first_tap_frame(shape, t);
   const View& input = call.input;
+  const int32_t rows = tap_rows(shape), columns = tap_columns(shape), first = first_tap_frame(shape, t),
+                end = end_tap_frame(shape, t, input.region.t.end);
   const int64_t line = input.region.x.end - input.region.x.begin;
-  for (auto i = static_cast<int32_t>(threadIdx.x); i < (shape.frames - first) * rows * columns;
-       i += blockDim.x) {
+  for (auto i = static_cast<int32_t>(threadIdx.x); i < (end - first) * rows * columns; i += blockDim.x) {
     const int32_t frame =
         frame_of_tap(shape, t, first + i / columns / rows, input.region.t.end) - input.region.t.begin;
     taps[i] = ((int64_t{frame} * input.block_rows + i / columns % rows) * line + i % columns) *

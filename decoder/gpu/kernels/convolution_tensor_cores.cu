@@ -55,8 +55,9 @@ __global__ void __launch_bounds__(kThreads, Tile::kBlocks)
   // Each thread copies one chunk of every 64th row of a stage.
   constexpr int kRowsAtOnce = kThreads / 4;
   const int row = thread / 4, chunk = thread % 4;
-  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
-            taps = taps_of(shape) - first_tap;
+  const int frame_taps = tap_rows(shape) * tap_columns(shape),
+            first_tap = first_tap_frame(shape, t) * frame_taps,
+            taps = end_tap_frame(shape, t, call.input.region.t.end) * frame_taps - first_tap;
   const int of_tap = shape.inputs * 2;  // bytes of the kernel
   int64_t* const of_input = reinterpret_cast<int64_t*>(stages + Tile::kSharedBytes);
   find_taps(call, t, of_input);

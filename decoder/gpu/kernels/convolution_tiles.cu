@@ -76,8 +76,9 @@ __global__ void __launch_bounds__(kThreads, kInVectors ? 2 : 1)
                 kOutputRows = (Tile::kOutputs + kRowsAtOnce - 1) / kRowsAtOnce;
   const int row = thread / (kChannels / 4), column = thread % (kChannels / 4) * 4;
   const Dtype dtype = call.input.dtype;
-  const int first_tap = first_tap_frame(shape, t) * tap_rows(shape) * tap_columns(shape),
-            taps = taps_of(shape) - first_tap;
+  const int frame_taps = tap_rows(shape) * tap_columns(shape),
+            first_tap = first_tap_frame(shape, t) * frame_taps,
+            taps = end_tap_frame(shape, t, call.input.region.t.end) * frame_taps - first_tap;
   const auto of_tap = static_cast<int32_t>(shape.inputs * Scalars::bytes(dtype));  // bytes of the kernel
   int64_t* const of_input = reinterpret_cast<int64_t*>(stages + 2 * Tile::kStageFloats);
   find_taps(call, t, of_input);

@@ -104,7 +104,8 @@ void CardWeights::add_convolution(const Op& op, std::byte* to, Lists& lists) con
   const std::vector<Parameter> parameters = parameters_of(graph_, op);
   const size_t modules = std::max<size_t>(1, traits.stacked.size());
   const int64_t outputs = shape.outputs / static_cast<int64_t>(modules);
-  const int64_t earlier = std::max<int64_t>(shape.frames, traits.stored_frames) - shape.frames;
+  const int64_t earlier =
+      std::max<int64_t>(shape.frames, traits.stored_frames) - shape.frames - traits.stored_ahead;
   std::byte* const bias_at = to + second_offset(graph_, op, dtype_);
   for (size_t module = 0; module < modules; ++module) {
     const DeviceArray& array = parameters_.of(parameters[module]);

@@ -60,6 +60,7 @@ class Unfolded {
     sum = sum * traits.scale + traits.shift;
     if (traits.mix_factor.empty() && !traits.shortcut) return sum;
     const double share = traits.mix_factor.empty() ? 1 : 1 / (1 + std::exp(-at(0)));
+    if (!traits.mixes_input) return share * sum;
     if (!traits.mix_factor.empty()) sum *= 1 - share;
     const int64_t of =
         traits.tiled_shortcut ? stored % shape_.inputs : stored * shape_.inputs / shape_.outputs;
@@ -167,7 +168,8 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
   };
   test::Random random(4);
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, stacked = 0;
-  int64_t last_taps = 0, sums = 0, tiled = 0, by_columns = 0, scaled = 0, by_pixels = 0;
+  int64_t last_taps = 0, sums = 0, tiled = 0, by_columns = 0, scaled = 0, by_pixels = 0, factors = 0,
+          both_ends = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
     const std::vector<Graph> graphs = graphs_of(resolve_model(folder.path().string()));
     for (const auto& [graph, op] : convolutions_of(graphs)) {
@@ -176,7 +178,8 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       const FoldedConvolution folded(graph, op, source);
       const Unfolded unfolded(graph, op, source);
       const KernelShape& shape = folded.shape();
-      const int64_t earlier = std::max<int64_t>(0, op.convolution.stored_frames - shape.frames);
+      const int64_t later = op.convolution.stored_ahead;
+      const int64_t earlier = std::max<int64_t>(0, op.convolution.stored_frames - shape.frames) - later;
       const bool repeats = op.convolution.before_first == BeforeFirst::first_frame;
       // Over upsampling a shortcut is shuffled as well: see ConvolutionTraits.
       const bool shuffled = shape.upsamples && op.convolution.shortcut;
@@ -185,8 +188,8 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       for (int64_t row = 0; row < phases && !shuffled; ++row) {
         for (int64_t column = 0; column < phases; ++column) {
           const double expected = unfolded.output(o, [&](int64_t f, int64_t y, int64_t x, int64_t channel) {
-            // Frames before the first that there is: it again, or zeros.
-            if (f < earlier && !repeats) return 0.0;
+            // Frames outside the clip: the first that there is again, or zeros.
+            if ((f < earlier || f >= earlier + shape.frames) && !repeats) return 0.0;
             f = std::max<int64_t>(0, f - earlier);
             if (!shape.upsamples) return window.at(f, y, x, channel);
             return window.at(f, (row + y + 2) / 2 - 1, (column + x + 2) / 2 - 1, channel);
@@ -195,7 +198,9 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
         }
       }
       norms += !op.convolution.batch_norm.empty();
-      mixes += !op.convolution.mix_factor.empty();
+      mixes += !op.convolution.mix_factor.empty() && op.convolution.mixes_input;
+      factors += !op.convolution.mixes_input;
+      both_ends += later > 0;
       shortcuts += op.convolution.shortcut && !shuffled;
       upsampled += shape.upsamples;
       grouped += shape.groups > 1;
@@ -210,7 +215,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
     }
   }
   for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, stacked, last_taps, sums,
-                             by_columns, by_pixels, scaled, tiled})
+                             by_columns, by_pixels, scaled, tiled, factors, both_ends})
     CHECK(seen > 0);
 }
 

@@ -125,8 +125,8 @@ View kernel_view(const ConvolutionShape& shape, Dtype dtype, const void* kernel,
   return view;
 }
 
-/// The convolution of frame `t`, whose first taps read zeros, by a kernel without these taps. `copy` puts
-/// this kernel in the workspace. Empty if no tap is left, the workspace is too small, or the frame needs
+/// The convolution of frame `t`, whose first or last taps read zeros, by a kernel without these taps. `copy`
+/// puts this kernel in the workspace. Empty if no tap is left, the workspace is too small, or the frame needs
 /// other padding.
 struct Shortened {
   Convolve call;
@@ -134,17 +134,17 @@ struct Shortened {
 };
 std::optional<Shortened> without_zero_taps(const Convolve& call, int32_t t) {
   const ConvolutionShape& shape = call.shape;
-  const int32_t zero_taps = frames_before(shape) + first_read_frame(shape) - t;
-  if (shape.before_first == BeforeFirst::first_frame || zero_taps >= shape.frames ||
-      t + shape.frames_ahead >= call.input.region.t.end)
-    return std::nullopt;
+  const int32_t first = std::max(0, frames_before(shape) + first_read_frame(shape) - t);
+  const int32_t missing = std::max(0, t + shape.frames_ahead + 1 - call.input.region.t.end);
+  const Span kept{first, shape.frames - missing};
+  if (shape.before_first == BeforeFirst::first_frame || length(kept) < 1) return std::nullopt;
   Shortened result{call, {}};
   Convolve& part = result.call;
   part.region.t = {t, t + 1};
-  part.shape.frames -= zero_taps;
+  part.shape.frames = length(kept);
+  part.shape.frames_ahead -= missing;
   part.shape.before_first = BeforeFirst::zeros;
   part.kernel = call.workspace;
-  const Span kept{zero_taps, shape.frames};
   result.copy = {kernel_view(shape, call.input.dtype, call.kernel, {0, shape.frames}),
                  kernel_view(part.shape, call.input.dtype, part.kernel, kept),
                  {}};
@@ -167,8 +167,8 @@ class Chunks {
          (call_.shape.upsamples || call_.residual.dtype != call_.target.dtype || would_round_twice(call_))))
       return {call_.region};
     const Span regular = regular_frames(call_.shape, call_.region.t, call_.input.region.t.end);
-    for (int32_t t = call_.region.t.begin; t < regular.begin; ++t) early_frame(t);
-    leave({{regular.end, call_.region.t.end}, call_.region.y, call_.region.x});
+    for (int32_t t = call_.region.t.begin; t < regular.begin; ++t) irregular_frame(t);
+    for (int32_t t = regular.end; t < call_.region.t.end; ++t) irregular_frame(t);
     if (call_.shape.upsamples) {
       upsampled_frames(regular);
     } else if (call_.shape.frames == 1 && !frames_are_a_batch()) {
@@ -185,7 +185,7 @@ class Chunks {
     if (!empty(box)) left_.push_back(box);
   }
 
-  void early_frame(int32_t t) {
+  void irregular_frame(int32_t t) {
     const std::optional<Shortened> shortened = without_zero_taps(call_, t);
     if (!shortened) return leave({{t, t + 1}, call_.region.y, call_.region.x});
     engine_.run(shortened->copy);

@@ -1,4 +1,4 @@
-"""Convolutions of tiles. The input holds the halo, so no padding is added but for frames before the first."""
+"""Convolutions of tiles. The input holds the halo, so no padding is added but for frames outside the clip."""
 
 from __future__ import annotations
 
@@ -89,17 +89,16 @@ class _Convolution:
     def _frames(self, wanted: range, place: tuple[int, int, int, int]) -> Any:
         """These frames of the input, by the rule of frame_of_tap() in decoder/cpu/convolution.h. A copy only where frames repeat or
         are zero."""
-        last = self.source.region[1] - 1
-        read = [min(frame, last) for frame in wanted]
+        last, read = self.source.region[1] - 1, list(wanted)
         if self.before_first == FIRST_FRAME:
-            read = [max(0, frame) for frame in read]
+            read = [min(max(0, frame), last) for frame in read]
         fewest = 1 if self.before_first == ZEROS_INSTEAD else 0
-        found = [frame for frame in read if frame >= fewest]
+        found = [frame for frame in read if fewest <= frame <= last]
         if not found:
             shape = (len(read), place[1] - place[0], place[3] - place[2], self.source.channels)
             return torch.zeros(shape, dtype=self.source.dtype, device=self.source.memory.device)
         values = self.source.whole((found[0], found[-1] + 1, *place))
         if found == read and len(read) == values.shape[0]:
             return values
-        pieces = [values[frame - found[0]] if frame >= fewest else torch.zeros_like(values[0]) for frame in read]
+        pieces = [values[frame - found[0]] if fewest <= frame <= last else torch.zeros_like(values[0]) for frame in read]
         return torch.stack(pieces)

@@ -158,7 +158,7 @@ ConvolutionShape random_shape(Random& random) {
   shape.before_first = random.pick<BeforeFirst>(
       {BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_instead_of_first_frame});
   if (shape.frames == 1) shape.before_first = BeforeFirst::zeros;
-  if (shape.before_first == BeforeFirst::first_frame)
+  if (shape.before_first != BeforeFirst::zeros_instead_of_first_frame)
     shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   return shape;
 }
@@ -236,7 +236,7 @@ TEST_CASE("convolution over the time reads the frames that its rule says") {
     do {
       ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve);
       ConvolutionProblem(random, shape, dtype, {{t, t + 1}, {2, 5}, {3, 8}}).check(convolve_plainly);
-    } while (rule == BeforeFirst::first_frame && ++shape.frames_ahead < frames);
+    } while (rule != BeforeFirst::zeros_instead_of_first_frame && ++shape.frames_ahead < frames);
   }
 }
 

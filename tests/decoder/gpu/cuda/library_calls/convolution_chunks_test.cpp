@@ -88,7 +88,7 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
   shape.frames = random.pick<int32_t>({1, 1, 2, 3});
   shape.before_first = random.pick<BeforeFirst>(
       {BeforeFirst::zeros, BeforeFirst::first_frame, BeforeFirst::zeros_instead_of_first_frame});
-  if (shape.before_first == BeforeFirst::first_frame)
+  if (shape.before_first != BeforeFirst::zeros_instead_of_first_frame)
     shape.frames_ahead = static_cast<int32_t>(random.integer(0, shape.frames - 1));
   if (!shape.upsamples && shape.frames_ahead == 0 && random.chance(0.1))
     shape.stride = {random.pick<int32_t>({1, shape.frames}), 2, random.pick<int32_t>({1, 2})};
@@ -186,13 +186,14 @@ TEST_CASE("chunks of a convolution and what they leave make the whole") {
     for (int32_t t = region.t.begin; t < region.t.end; ++t) {
       const int32_t earlier = shape.frames - 1 - shape.frames_ahead,
                     first = shape.before_first == BeforeFirst::zeros_instead_of_first_frame ? 1 : 0,
-                    taps = t - first + 1;
-      const bool repeats = shape.before_first == BeforeFirst::first_frame && t < earlier;
-      const bool early = t < earlier + first;
+                    missing = std::max(0, t + shape.frames_ahead + 1 - held.t.end),
+                    taps = shape.frames - std::max(0, earlier + first - t) - missing;
+      const bool irregular_frame = t < earlier + first || missing > 0;
+      const bool repeats = shape.before_first == BeforeFirst::first_frame && irregular_frame;
       const int64_t values =
           int64_t{shape.outputs} * taps * shape.inputs * (shape.upsamples ? 16 : shape.rows * shape.columns);
-      if (repeats || t + shape.frames_ahead >= held.t.end ||
-          (early && (taps < 1 || (values + 63) / 64 * 64 > static_cast<int64_t>(workspace.size()))))
+      if (repeats ||
+          (irregular_frame && (taps < 1 || (values + 63) / 64 * 64 > static_cast<int64_t>(workspace.size()))))
         ++irregular;
     }
     CHECK(left_positions == irregular * test::length(region.y) * test::length(region.x));
