@@ -42,6 +42,8 @@ struct Family {
   std::string_view source_file{};  ///< the class's Python file; stacks of recorded decodes name it
   bool in_diffusers = true;        ///< otherwise the model's authors publish the code
   bool frame_by_frame = false;     ///< diffusers decodes clips one latent frame after another
+  /// The class's decode takes the frames of clips as a batch, N·T×C×H×W, and their number.
+  bool frames_in_batch = false;
   EagerNetwork eager_network = EagerNetwork::none;
   bool takes_scaled_latents = false;  ///< decodes latents that pipelines scaled for a larger VAE
   LatentPacking packing{};

@@ -161,6 +161,9 @@ void bind_model(nb::module_& module) {
       .def_ro("class_name", &Model::class_name)
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
+      .def_prop_ro(
+          "frames_in_batch", [](const Model& model) { return family_of(model.class_name).frames_in_batch; },
+          "True if the class's decode takes the frames of clips as a batch, and their number.")
       .def_ro("force_upcast", &Model::force_upcast)
       .def_ro("scaling_factor", &Model::scaling_factor)
       .def_prop_ro("latent_patches", &latent_patches_of,

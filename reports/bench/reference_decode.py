@@ -103,6 +103,9 @@ def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace
 
 
 def decode(vae: torch.nn.Module, latent: torch.Tensor, model: str) -> torch.Tensor:
+    if "num_frames" in inspect.signature(vae.decode).parameters:  # takes the frames of a clip as a batch
+        frames = latent.shape[2]
+        return vae.decode(latent.transpose(1, 2).flatten(0, 1), num_frames=frames).sample.unflatten(0, (-1, frames)).transpose(1, 2)
     return vae.decode(latent, return_dict=False)[0] if model_of(model).in_diffusers else vae.decode(latent)
 
 

@@ -29,6 +29,7 @@ from diffusers import (
     AutoencoderKLLTXVideo,
     AutoencoderKLQwenImage,
     AutoencoderKLQwenImage21,
+    AutoencoderKLTemporalDecoder,
     AutoencoderKLWan,
     AutoencoderTiny,
 )
@@ -246,6 +247,18 @@ THREADS = 2  # rounding of sums depends on the number of threads
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
 
+# Cases of AutoencoderKLTemporalDecoder: name: (latent's shape, changes to the config). A batch of clips follows one clip
+# after another there.
+TEMPORAL_DECODER_CASES = {
+    "svd": ((1, 4, 4, 3, 2), {"block_out_channels": [32, 32, 64]}),
+    "svd_one_frame": ((2, 4, 1, 3, 5), {}),
+    "svd_two_clips": ((2, 3, 2, 2, 5), {"latent_channels": 3, "block_out_channels": [32, 96], "out_channels": 1}),
+    # No attention, since there is no second block in the middle.
+    "svd_one_layer": ((1, 4, 3, 5, 3), {"block_out_channels": [64], "layers_per_block": 1}),
+    "svd_three_layers": ((1, 4, 5, 3, 3), {"block_out_channels": [32], "layers_per_block": 3}),
+}
+
+
 def config_of(changes):
     config = {
         "block_out_channels": [8, 16],
@@ -382,6 +395,11 @@ def ltx_config_of(changes):
     return config | ENCODER_OF_LTX | {"down_block_types": ["LTXVideoDownBlock3D"] * 4}
 
 
+def temporal_decoder_config_of(changes):
+    config = {"latent_channels": 4, "block_out_channels": [32, 64], "layers_per_block": 2, **changes}
+    return {**config, "down_block_types": ["DownEncoderBlock2D"] * len(config["block_out_channels"])}
+
+
 def with_old_names(folder):
     """Gives the attention's tensors their names from before diffusers 0.18, in every shard and in the index."""
 
@@ -448,6 +466,17 @@ def make_video(vae, folder, shape):
     np.save(folder / "expected.npy", np.ascontiguousarray(clip[:, :, 0] if clip.shape[2] == 1 else clip))
 
 
+def make_clip_of_batch(vae, folder, shape):
+    """A class whose decode takes the frames as a batch."""
+    vae = fill_module(vae, WEIGHTS_SEED).eval()
+    folder.mkdir(parents=True)
+    vae.save_config(folder)
+    frames = torch.from_numpy(random_latent(shape, LATENT_SEED)).transpose(1, 2).flatten(0, 1)
+    with torch.no_grad():
+        clip = vae.decode(frames, num_frames=shape[2]).sample.unflatten(0, (shape[0], shape[2])).transpose(1, 2)
+    np.save(folder / "expected.npy", (clip[:, :, 0] if shape[2] == 1 else clip).contiguous().numpy())
+
+
 def shuffle_pixels(folder, side):
     """Turns the channels of a video case into pixels, and says so in its config."""
     channels = torch.from_numpy(np.load(folder / "expected.npy"))
@@ -492,6 +521,8 @@ def main():
         make_video(AutoencoderKLLTX2Video(**ltx_2_config_of(changes)), root / name, shape)
     for name, (shape, changes) in LTX_CASES.items():
         make_video(AutoencoderKLLTXVideo(**ltx_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in TEMPORAL_DECODER_CASES.items():
+        make_clip_of_batch(AutoencoderKLTemporalDecoder(**temporal_decoder_config_of(changes)), root / name, shape)
     made = [folder for folder in root.iterdir() if not folder.name.startswith(MADE_ELSEWHERE)]
     total = sum(file.stat().st_size for folder in made for file in folder.iterdir())
     print(f"{len(made)} cases, {total / 1024:.0f} KiB in {root}")

@@ -194,6 +194,23 @@ inline nlohmann::json random_seedvr2_config(Random& random) {
   return config;
 }
 
+/// Config of a small AutoencoderKLTemporalDecoder. Norms have 32 groups, so it needs at least 32 channels.
+inline nlohmann::json tiny_temporal_decoder_config() {
+  return {{"_class_name", "AutoencoderKLTemporalDecoder"},
+          {"latent_channels", 4},
+          {"block_out_channels", {32, 64}},
+          {"layers_per_block", 2}};
+}
+
+inline nlohmann::json random_temporal_decoder_config(Random& random) {
+  nlohmann::json config = tiny_temporal_decoder_config();
+  config["block_out_channels"] =
+      random.pick<std::vector<int64_t>>({{32}, {32, 32}, {32, 64}, {64, 32}, {32, 32, 32}});
+  config["layers_per_block"] = random.integer(1, 2);
+  config["out_channels"] = random.pick<int64_t>({1, 3});
+  return config;
+}
+
 /// Config of a small AutoencoderKLHunyuanImageRefiner.
 inline nlohmann::json tiny_hunyuan_image_refiner_config() {
   nlohmann::json config = tiny_hunyuan_video_15_config();

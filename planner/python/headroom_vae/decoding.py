@@ -19,7 +19,7 @@ from .described import config_text, describe, dtype_name, loaded_vae_of, model_o
 from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
 from .executors import require_executor
 from .gradients import with_gradients
-from .latents import picture_of
+from .latents import clips_of, frames_of, picture_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
 from .verification import largest_error
@@ -197,11 +197,17 @@ class Handle:
         limit = self.options.limit
         return str(limit) if limit in (None, "auto") else _core.format_bytes(limit_bytes(limit))
 
-    def decode(self, z: Any, return_dict: bool = True, generator: Any = None) -> Any:
-        """Replacement for the VAE's own ``decode``. Tiles are exact and never blended."""
+    def decode(self, z: Any, return_dict: bool = True, generator: Any = None, num_frames: int | None = None) -> Any:
+        """Replacement for the VAE's own ``decode``. Tiles are exact and never blended. ``num_frames``: the frames of a clip, for a class
+        that takes frames as a batch."""
         return self._through(
-            "decode", z, lambda trained: _output(self._sample(z, trained), return_dict), lambda: self._original(z, return_dict, generator)
-        )
+            "decode", z, lambda trained: _output(self._sample(z, trained, num_frames), return_dict),
+            lambda: self._original(z, return_dict, generator, num_frames=num_frames),
+        )  # fmt: skip
+
+    def decode_frames(self, z: Any, num_frames: int, return_dict: bool = True) -> Any:
+        """Replacement for the ``decode`` of a class that takes the frames of clips as a batch."""
+        return self.decode(z, return_dict, num_frames=num_frames)
 
     def encode(self, x: Any, return_dict: bool = True) -> Any:
         """Replacement for the VAE's own ``encode``. Tiles are exact and never blended."""
@@ -271,7 +277,7 @@ class Handle:
 
     def _original(self, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
         """Decodes with the ``decode`` that the VAE had before it was enabled."""
-        chosen = conditions if generator is None else {**conditions, "generator": generator}
+        chosen = {name: value for name, value in {**conditions, "generator": generator}.items() if value is not None}
         own = self._earlier or functools.partial(type(self.vae).decode, self.vae)
         return own(z, return_dict=return_dict, **chosen)
 
@@ -322,7 +328,14 @@ class Handle:
             self._dtypes[1][key] = own_dtype(vae, self.model, direction, kind)
         return self._dtypes[1][key]
 
-    def _sample(self, z: Any, trained: list) -> Any:
+    def _sample(self, z: Any, trained: list, num_frames: int | None) -> Any:
+        if num_frames is not None:
+            made = frames_of(self._decoded(clips_of(z, num_frames)))
+        else:
+            made = self._decoded(z)
+        return self._with_gradients("decode", z, made, trained, lambda z: self._original(z, False, None, num_frames=num_frames)[0])
+
+    def _decoded(self, z: Any) -> Any:
         vae, chosen, trace_file = self.vae, self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
@@ -333,7 +346,7 @@ class Handle:
             with self.own_calls.running():
                 by_torch = self._by_torch if chosen.verify == "torch" else None
                 self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch))
-        return self._with_gradients("decode", z, sample, trained, lambda z: self._original(z, False, None)[0])
+        return sample
 
     def _by_torch(self, z: Any) -> Any:
         """Decodes a latent by PyTorch's executor. ``last`` stays that of the decode to compare."""
@@ -382,7 +395,7 @@ class _Entry:
     def bound(self, positional: tuple, keywords: dict) -> tuple[Any, dict[str, Any]]:
         """The tensor of a call, and its other arguments by name."""
         vae = self.handle.vae
-        _, (_, given), *options = _signature(vae, self.method).bind(vae, *positional, **keywords).arguments.items()
+        _, (_, given), *options = _signature(vae, self.method, self.handle.model).bind(vae, *positional, **keywords).arguments.items()
         return given, dict(options)
 
     def __deepcopy__(self, memo: dict) -> _Entry:
@@ -400,11 +413,12 @@ class Decode(_Entry):
         z, options = self.bound(positional, keywords)
         conditions = {"return_dict": True, "generator": None, **options}
         return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
+        num_frames = conditions.pop("num_frames") if handle.model.frames_in_batch else None
         unknown = [name for name, value in conditions.items() if value is not None]  # for example a mask
         if handle.ended or unknown:
-            own = functools.partial(handle._original, z, return_dict, generator, **conditions)
+            own = functools.partial(handle._original, z, return_dict, generator, num_frames=num_frames, **conditions)
             return own() if handle.ended else handle._own_call("decode", gate.past_by_argument(unknown), own)
-        return handle.decode(z, return_dict=return_dict, generator=generator)
+        return handle.decode(z, return_dict=return_dict, generator=generator, num_frames=num_frames)
 
 
 class Encode(_Entry):
@@ -461,9 +475,9 @@ def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
     return AutoencoderKLOutput(latent_dist=distribution) if return_dict else (distribution,)
 
 
-def _signature(vae: Any, method: str = "decode") -> inspect.Signature:
+def _signature(vae: Any, method: str, model: _core.Model) -> inspect.Signature:
     """Signature of the VAE's own ``decode`` or ``encode``. Classes differ in names and in the order of options."""
-    return _signature_of(getattr(type(vae), method), method)
+    return _signature_of(getattr(type(vae), method), "decode_frames" if method == "decode" and model.frames_in_batch else method)
 
 
 @functools.lru_cache(64)
@@ -532,7 +546,7 @@ def enable(
             image = pipe(prompt, height=1536, width=2048).images[0]
 
     Decodes take latents of shape N×C×H×W, or N×C×T×H×W for a VAE of clips, on any device, and return the picture on that device in
-    the VAE's dtype.
+    the VAE's dtype. Stable Video Diffusion's VAE takes frames as a batch, N·T×C×H×W, and ``num_frames``. Each call decodes whole clips.
 
     Raises:
         Unsupported: Headroom does not support the class, the config, or a change of the VAE. The message has its name.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Callable
 
 from . import _core
+from .errors import InputError
 
 
 def request_of(model: _core.Model, given: list[int]) -> tuple[tuple[int, int, int, int], list[int]]:
@@ -22,6 +23,28 @@ def picture_of(model: _core.Model, latent: list[int]) -> tuple[tuple[int, int, i
     like the latent's. Raises InputError."""
     batch, channels, frames, height, width = model.picture_shape(latent)
     return (batch, frames, height, width), [batch, channels, *([frames] if len(latent) == 5 else []), height, width]
+
+
+def clips_of(frames: Any, num_frames: Any) -> Any:
+    """Clips N×C×T×H×W of a batch of frames N·T×C×H×W. Raises InputError unless there are whole clips of ``num_frames`` frames."""
+    if not isinstance(num_frames, int) or num_frames < 1:
+        raise InputError(f"num_frames: expected a positive integer, found {num_frames!r}")
+    shape = tuple(frames.shape)
+    if len(shape) != 4 or shape[0] % num_frames:
+        raise InputError(f"latent: expected a multiple of num_frames = {num_frames} frames as a batch, N·T×C×H×W, found shape {shape}")
+    return frames.unflatten(0, (shape[0] // num_frames, num_frames)).transpose(1, 2)
+
+
+def frames_of(clips: Any) -> Any:
+    """The reverse of clips_of()."""
+    return clips.transpose(1, 2).flatten(0, 1)
+
+
+def sample_of(decode: Callable[..., Any], z: Any, frames_in_batch: bool) -> Any:
+    """The picture or clip that a VAE's own ``decode`` makes of a latent N×C×H×W or N×C×T×H×W."""
+    decoded = decode(frames_of(z), num_frames=z.shape[2]) if frames_in_batch else decode(z)
+    sample = getattr(decoded, "sample", decoded[0] if isinstance(decoded, (tuple, list)) else decoded)
+    return clips_of(sample, z.shape[2]) if frames_in_batch else sample
 
 
 def values_on(z: Any, device: str) -> Any:

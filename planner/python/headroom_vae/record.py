@@ -12,8 +12,9 @@ from typing import Any, Iterable, Iterator
 
 from . import _core
 from .decoding import handle_of
-from .described import dtype_of, loaded_vae_of, output_name
+from .described import describe, dtype_of, loaded_vae_of, output_name
 from .errors import InputError, Unsupported
+from .latents import sample_of
 from .prediction import predict
 
 SCHEMA, VERSION = "headroom.recording", 1
@@ -141,9 +142,11 @@ def _tree(profile: Any) -> list[Any]:
     return profile.profiler.kineto_results.experimental_event_tree()
 
 
-def _decode(vae: Any, latent: Any) -> Any:
-    decoded = vae.decode(latent)
-    return getattr(decoded, "sample", decoded[0] if isinstance(decoded, (tuple, list)) else decoded)
+def _takes_frames_as_batch(vae: Any) -> bool:
+    try:
+        return describe(vae).frames_in_batch
+    except (Unsupported, InputError):
+        return False
 
 
 def _record_one(vae: Any, latent: Any) -> tuple[_Replay, int, float, Any]:
@@ -151,12 +154,13 @@ def _record_one(vae: Any, latent: Any) -> tuple[_Replay, int, float, Any]:
 
     on_gpu = latent.device.type == "cuda"
     called: set[Any] = set()
+    in_batch = _takes_frames_as_batch(vae)
     with torch.inference_mode(), _marked(vae, called):
         if on_gpu:
             torch.cuda.synchronize()
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, acc_events=True) as profile:
             began = time.perf_counter()
-            picture = _decode(vae, latent)
+            picture = sample_of(vae.decode, latent, in_batch)
             if on_gpu:
                 torch.cuda.synchronize()
             seconds = time.perf_counter() - began

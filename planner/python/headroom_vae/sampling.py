@@ -107,6 +107,8 @@ def _latents_to_decode(model: Any, made: Any, arguments: dict[str, Any], call: d
     shape = list(getattr(latents, "shape", ()))
     if not shape:
         return None, None
+    if model.frames_in_batch and len(shape) == 5:  # N×T×C×H×W, decoded a run of frames at a time
+        return latents, [1, shape[2], min(shape[0] * shape[1], call.get("decode_chunk_size") or shape[1]), *shape[3:]]
     axes = 5 if model.decodes_clips else 4
     batch = shape[0] if any(name in call for name in COUNTS) else 1
     if len(shape) == axes and shape[1] == model.latent_channels:

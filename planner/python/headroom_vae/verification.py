@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any, Callable
 
 from . import _core
 from .described import dtype_name
 from .errors import VerificationError
+from .latents import sample_of
 from .tf32 import full_fp32
 from .gate import warn
 
@@ -71,4 +73,5 @@ def _untiled(vae: Any, model: _core.Model, z: Any) -> Any:
     if model.decoding_dtype(dtype_name(vae.dtype)) != dtype_name(vae.dtype):
         alone = copy.deepcopy(alone).float()
     device = z.device if alone.device.type == "meta" else alone.device
-    return type(vae).decode(alone, z.to(device=device, dtype=alone.dtype), return_dict=False)[0].float()
+    own = functools.partial(type(vae).decode, alone)
+    return sample_of(own, z.to(device=device, dtype=alone.dtype), model.frames_in_batch).float()

@@ -56,6 +56,7 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
       {"sd3", "AutoencoderKL", 16, 1.5305, 49545475, {1, 8, 8}},
       {"sdxl", "AutoencoderKL", 4, 0.13025, 49490199, {1, 8, 8}},
       {"seedvr2", "VideoAutoencoderKLWrapper", 16, 0.9152, 150601731, {4, 8, 8}, true},
+      {"svd", "AutoencoderKLTemporalDecoder", 4, 0.18215, 63579183, {1, 8, 8}, true},
       {"taef1", "AutoencoderTiny", 16, 1, 1222531 + 12 * 9 * 64, {1, 8, 8}},
       {"taesd", "AutoencoderTiny", 4, 1, 1222531, {1, 8, 8}},
       {"wan2.1", "AutoencoderKLWan", 16, std::nullopt, 73295603, {4, 8, 8}, true},

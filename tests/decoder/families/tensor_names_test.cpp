@@ -55,6 +55,29 @@ TEST_CASE("original names of Stable Diffusion and FLUX, whose resolutions are nu
       {"", "first_stage_model."});
 }
 
+TEST_CASE("original names of Stable Video Diffusion, whose temporal blocks are stacked on spatial ones") {
+  check_stored(
+      {{"decoder.mid_block.resnets.0.spatial_res_block.norm1.weight", "decoder.mid.block_1.norm1.weight"},
+       {"decoder.mid_block.resnets.0.time_mixer.mix_factor", "decoder.mid.block_1.mix_factor"},
+       {"decoder.mid_block.resnets.1.temporal_res_block.norm1.bias",
+        "decoder.mid.block_2.time_stack.in_layers.0.bias"},
+       {"decoder.mid_block.attentions.0.to_q.weight", "decoder.mid.attn_1.q.weight"},
+       {"decoder.up_blocks.3.resnets.0.temporal_res_block.conv1.weight",
+        "decoder.up.0.block.0.time_stack.in_layers.2.weight"},
+       {"decoder.up_blocks.0.resnets.2.temporal_res_block.norm2.weight",
+        "decoder.up.3.block.2.time_stack.out_layers.0.weight"},
+       {"decoder.up_blocks.0.resnets.1.temporal_res_block.conv2.bias",
+        "decoder.up.3.block.1.time_stack.out_layers.3.bias"},
+       {"decoder.up_blocks.0.resnets.1.time_mixer.mix_factor", "decoder.up.3.block.1.mix_factor"},
+       {"decoder.up_blocks.2.resnets.0.spatial_res_block.conv_shortcut.weight",
+        "decoder.up.1.block.0.nin_shortcut.weight"},
+       {"decoder.up_blocks.1.upsamplers.0.conv.bias", "decoder.up.2.upsample.conv.bias"},
+       {"decoder.conv_norm_out.weight", "decoder.norm_out.weight"},
+       {"decoder.conv_out.weight", "decoder.conv_out.weight"},
+       {"decoder.time_conv_out.bias", "decoder.conv_out.time_mix_conv.bias"}},
+      {"", "first_stage_model."});
+}
+
 TEST_CASE("HunyuanVideo's names, whose convolutions are modules in modules") {
   const TensorNames original({"vae.decoder.conv_in.conv.weight", "vae.post_quant_conv.weight",
                               "vae.decoder.up_blocks.0.upsamplers.0.conv.conv.bias"});

@@ -141,6 +141,11 @@ TEST_CASE("any plan of SeedVR2's decoder gives the frames of its untiled decode,
   check_any_plan_of_clips(12000, 40, 2, test::random_seedvr2_config);
 }
 
+TEST_CASE(
+    "any plan of an AutoencoderKLTemporalDecoder gives the frames of its untiled decode, within its peak") {
+  check_any_plan_of_clips(18000, 40, 4, test::random_temporal_decoder_config);
+}
+
 TEST_CASE("any plan of HunyuanImage's refiner gives the frames of its untiled decode, within its peak") {
   check_any_plan_of_clips(12000, 40, 1, test::random_hunyuan_image_refiner_config);
 }

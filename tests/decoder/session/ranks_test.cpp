@@ -94,6 +94,10 @@ TEST_CASE("several ranks: SeedVR2's decoder") {
   check_drawn_ranks(12, 3, test::random_seedvr2_config);
 }
 
+TEST_CASE("several ranks: a decoder of two branches, with zeros at both ends of the time") {
+  check_drawn_ranks(12, 3, test::random_temporal_decoder_config);
+}
+
 TEST_CASE("several ranks: HunyuanImage's refiner") {
   check_drawn_ranks(12, 3, test::random_hunyuan_image_refiner_config);
 }

@@ -383,14 +383,14 @@ class Families(tiny.Case):
 
     def check(self, vae, shape):
         z = latent(*shape)
-        theirs = vae.decode(z).sample
+        theirs = tiny.decoded(vae, z)
         handle = headroom_vae.enable(vae, limit=None)
         height, width = theirs.shape[-2:]
         frames = theirs.shape[2] if theirs.dim() == 5 else 1
         smallest = handle.predict(height, width, frames, batch=shape[0]).smallest_limit_bytes
         for limit in (None, smallest + theirs.numel() * 4):
             handle = headroom_vae.enable(vae, limit=limit)
-            ours = vae.decode(z).sample
+            ours = tiny.decoded(vae, z)
             self.assertEqual(ours.shape, theirs.shape)
             self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
             self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
@@ -424,12 +424,44 @@ class Families(tiny.Case):
             (tiny.ltx2_video, {}, clips),
             (tiny.ltx2_video, {"decoder_causal": True, "decoder_spatial_padding_mode": "zeros"}, [(1, 4, 2, 3, 2)]),
             (tiny.ltx_video, {}, [(1, 4, 3, 3, 5)]),
+            (tiny.temporal_decoder, {}, clips),
+            (tiny.temporal_decoder, {"layers_per_block": 1, "block_out_channels": (64,)}, [(1, 4, 2, 6, 3)]),
         ):  # fmt: skip
             for shape in shapes:
                 with self.subTest(make.__name__, config=config, shape=shape):
                     self.check(make(**config), shape)
         with self.assertRaisesRegex(headroom_vae.HeadroomError, "timestep_conditioning"):
             headroom_vae.enable(tiny.ltx_video(timestep_conditioning=True), limit="256MiB")
+
+    def test_frames_as_a_batch(self):
+        """Stable Video Diffusion's pipeline decodes a run of frames at a time. Each run is a clip."""
+        vae, frames = tiny.temporal_decoder(), latent(6, 4, 5, 4)
+        runs = [3, 3, 2, 2, 1]
+        starts = [0, 3, 0, 2, 5]
+        theirs = [vae.decode(frames[at : at + run], run).sample for at, run in zip(starts, runs)]
+        two_clips = vae.decode(frames, num_frames=3, return_dict=False)[0]
+        with torch.enable_grad():
+            vae.decode(frames, num_frames=3).sample.sum().backward()
+        gradient = vae.decoder.conv_in.bias.grad.clone()
+        vae.zero_grad()
+        handle = headroom_vae.enable(vae, limit="256MiB", verify=True)
+        for at, run, expected in zip(starts, runs, theirs):
+            self.assert_close(vae.decode(frames[at : at + run], run).sample, expected, 1e-5)
+            self.assertLess(handle.last.largest_error, 1e-5)
+        self.assert_close(vae.decode(frames, num_frames=3, return_dict=False)[0], two_clips, 1e-5)
+        with torch.enable_grad():
+            vae.decode(frames, num_frames=3).sample.sum().backward()
+        self.assert_close(vae.decoder.conv_in.bias.grad, gradient, 1e-4)
+        with self.assertRaisesRegex(headroom_vae.InputError, r"multiple of num_frames = 4 .* found shape \(6, 4, 5, 4\)"):
+            vae.decode(frames, num_frames=4)
+        with self.assertRaisesRegex(headroom_vae.InputError, "N·T×C×H×W"):
+            vae.decode(frames[None], num_frames=6)
+        with self.assertRaisesRegex(headroom_vae.InputError, "num_frames: expected a positive integer, found 0"):
+            vae.decode(frames, num_frames=0)
+        with self.assertRaisesRegex(TypeError, "num_frames"):
+            vae.decode(frames)
+        headroom_vae.disable(vae)
+        self.assert_close(vae.decode(frames, num_frames=3).sample, two_clips, 0)
 
     def test_wan_2_1_that_upscales(self):
         """Without Headroom's own key the decode returns diffusers' twelve channels."""

@@ -16,6 +16,7 @@ tempfile.tempdir = _temporary.name  # limit="auto" locks a file in it: tests tha
 
 import diffusers  # noqa: E402
 import torch  # noqa: E402
+from headroom_vae.latents import sample_of  # noqa: E402
 
 diffusers.utils.logging.set_verbosity_error()
 
@@ -186,6 +187,22 @@ def ltx_video(**config):
             **config,
         },
     )
+
+
+def temporal_decoder(**config):
+    """Takes the frames of clips as a batch. Its decode needs their number."""
+    config = {"block_out_channels": (32, 64), "layers_per_block": 2, **config}
+    down = ("DownEncoderBlock2D",) * len(config["block_out_channels"])
+    vae = seeded(diffusers.AutoencoderKLTemporalDecoder, down_block_types=down, **config)
+    for name, parameter in vae.named_parameters():
+        if name.endswith(".mix_factor"):
+            parameter.data.fill_(0.7 if "resnets.0" in name else -1.1)
+    return vae
+
+
+def decoded(vae, z):
+    """The clip or picture by vae.decode(), of a latent N×C×T×H×W or N×C×H×W."""
+    return sample_of(vae.decode, z, isinstance(vae, diffusers.AutoencoderKLTemporalDecoder))
 
 
 def wan(**config):

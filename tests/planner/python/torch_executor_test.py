@@ -40,6 +40,7 @@ DECODES = {
     "AutoencoderKLLTXVideo": (tiny.ltx_video, (1, 3, 4, 5)),
     "AutoencoderKLQwenImage": (tiny.qwen, (1, 3, 4, 5)),
     "AutoencoderKLQwenImage21": (tiny.qwen21, (1, 1, 4, 5)),
+    "AutoencoderKLTemporalDecoder": (tiny.temporal_decoder, (2, 3, 4, 5)),
     "AutoencoderKLWan": (tiny.wan, (1, 3, 4, 5)),
     "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 4, 5)),
 }
@@ -109,7 +110,7 @@ class TorchExecutor(tiny.Case):
             with self.subTest(name):
                 vae = make()
                 z = tiny.latent(batch, describe(vae).latent_channels, *extent)
-                theirs, decodes = vae.decode(z, return_dict=False)[0], PlannedDecodes(vae, z)
+                theirs, decodes = tiny.decoded(vae, z), PlannedDecodes(vae, z)
                 for share in self.shares():
                     self.check(name, decodes.at(share)[0], theirs)
 

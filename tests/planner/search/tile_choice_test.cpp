@@ -44,7 +44,8 @@ TEST_CASE("the smallest of the few small shapes is the smallest of all shapes") 
                                                  {"hunyuan-video-1.5", {6, 23, 40}},
                                                  {"ltx-video", {9, 16, 24}},
                                                  {"open-sora-plan", {5, 32, 40}},
-                                                 {"seedvr2", {5, 34, 60}}}));
+                                                 {"seedvr2", {5, 34, 60}},
+                                                 {"svd", {7, 36, 64}}}));
   const DeviceKind device = GENERATE(DeviceKind::cpu, DeviceKind::cuda);
   const Dtype dtype = device == DeviceKind::cpu ? Dtype::fp32 : Dtype::bf16;
   CAPTURE(decoder.name, name_of(device));

@@ -104,6 +104,7 @@ TEST_CASE("picture of the decoder: each family has each operation once, and all 
                                                                     {"hunyuan-image-2.1", 1},
                                                                     {"open-sora-plan", 9},
                                                                     {"seedvr2", 9},
+                                                                    {"svd", 4},
                                                                     {"taesd", 1},
                                                                     {"wan2.2", 5}}));
   CAPTURE(name, frames);
