@@ -23,6 +23,8 @@ def latent_of(samples: Any, model: Any) -> Any:
 def decoder_shape(shape: Any, known: Any) -> list[int]:
     """Converts the shape of a ComfyUI latent to the shape that the decoder takes. Raises InputError."""
     shape, model = list(shape), known.model
+    if model.frames_in_batch and len(shape) == 4:  # a batch is one clip
+        return [1, shape[1], shape[0], *shape[2:]]
     if len(shape) == 5 and not model.decodes_clips:
         del shape[2]
     if known.unscales_latents and len(shape) == 4 and shape[1] % model.latent_channels == 0:  # SeedVR2's frames may be further channels
@@ -42,7 +44,7 @@ def decoder_input(latent: Any, known: Any, module: Any) -> Any:
     model.picture_shape(shape)  # raises InputError for another number of channels, before they meet the statistics
     mean, deviation = _statistics(module, known)
     if mean is None:
-        return latent
+        return latent.movedim(0, 1)[None] if len(shape) != latent.dim() else latent
     values = latent.detach().cpu().double()
     axes = [1, -1] + [1] * (values.dim() - 2)
     values = values * deviation.reshape(axes) + mean.reshape(axes)

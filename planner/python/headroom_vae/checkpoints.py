@@ -54,8 +54,8 @@ def recognise(module: Any) -> Recognised:
     tensors = module.state_dict()
     config, model = known_model(tensors, module)
     name = config["_class_name"]
-    rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"))
-    remark = _HUNYUAN_VIDEO_CLIPS if name == _class_of("hunyuan_video") else ""
+    rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"), both_ends=model.frames_in_batch)
+    remark = {_class_of("hunyuan_video"): _HUNYUAN_VIDEO_CLIPS, _class_of("svd"): _SVD_CLIPS}.get(name, "")
     known = Recognised(model, rules, name == _class_of("seedvr2"), remark)
     try:
         config, encoder = known_encoder(tensors, module)
@@ -146,8 +146,6 @@ def _class_of(names: str) -> str:
 
 def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
     """Everything whose first block is decoder.mid.block_1 with a group norm."""
-    if any("mix_factor" in name or "time_stack" in name for name in shapes):
-        raise Unsupported("decoder.mid.block_1.mix_factor: a decoder that mixes frames; expected one of pictures")
     if "decoder.conv_in.conv.weight" in shapes:
         return _hunyuan_video(shapes, module)
     if len(shapes["decoder.conv_in.weight"]) != 4:
@@ -168,6 +166,16 @@ def _stable_diffusion(shapes: Shapes, module: Any) -> dict:
         "use_post_quant_conv": "post_quant_conv.weight" in shapes or "decoder.post_quant_conv.weight" in shapes,
         "mid_block_add_attention": "decoder.mid.attn_1.q.weight" in shapes,
         **_flux2(shapes, latent_channels),
+    }
+
+
+def _svd(shapes: Shapes, module: Any) -> dict:
+    return {
+        "_class_name": _class_of("svd"),
+        "latent_channels": shapes["decoder.conv_in.weight"][1],
+        "out_channels": shapes["decoder.conv_out.weight"][0],
+        "block_out_channels": _widths(shapes, "decoder.up", "block.0.conv2.weight"),
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
     }
 
 
@@ -475,19 +483,22 @@ _SCHEMES = {
     "stable_diffusion": _Scheme(_stable_diffusion, _stable_diffusion_encoder),
     "wan": _Scheme(_wan, _wan_encoder, unread=".time_conv."),
     "seedvr2": _Scheme(_seedvr2, _seedvr2_encoder),
+    "svd": _Scheme(_svd),
     "tiny": _Scheme(_tiny, decoder=""),
 }
 """By the keys of the families whose marks _core.original_names() finds."""
 
 _KNOWN = (
     "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",
-    "SeedVR2",
+    "SeedVR2", "Stable Video Diffusion",
 )  # fmt: skip
 
 _HUNYUAN_VIDEO_CLIPS = (
     "as the model was published: its attention sees earlier frames, its norms the whole clip. ComfyUI's own code lets attention see "
     "all frames and normalises parts of a clip, so its results differ"
 )
+
+_SVD_CLIPS = "decoded as one clip. ComfyUI's own decode cuts a clip that does not fit the card, and then norms see fewer frames"
 
 _OUTSIDE_PADDING = (_class_of("hunyuan_video"), _class_of("hunyuan_video_15"))
 """Classes whose originals pad outside of their convolutions."""

@@ -33,6 +33,8 @@ class LayerRules:
     outside: bool = False
     """The modules around convolutions over frames pad, so the convolutions themselves do not."""
     padding_mode: str = "zeros"
+    both_ends: bool = False
+    """Kernels over frames read zeros at both ends of the clip, and norms before them have another epsilon."""
     read: frozenset[str] | None = None
     """Names of the parameters that Headroom reads. Settings of a layer without any do not matter. None: all layers matter."""
     strided: Mapping[str, tuple] = field(default_factory=dict)
@@ -65,18 +67,20 @@ def _of_settings(name: str, module: Any, rules: LayerRules, direction: str) -> I
     for key, value in vars(module).items():  # for example an attention function passed to a block's constructor
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in (package, "torch"):
             yield f"{name}: {key} is {shown(value)}, expected a function of {package}"
-    settings = _expected(module, rules) | (_expected_of_encoder(name, module, rules) if direction == "encode" else {})
+    settings = _expected(name, module, rules) | (_expected_of_encoder(name, module, rules) if direction == "encode" else {})
     for key, expected in settings.items():
         found = vars(module).get(key, expected)
         if found != expected:
             yield f"{name}: {key} is {shown(found)}, expected {shown(expected)}"
 
 
-def _expected(module: Any, rules: LayerRules) -> dict[str, Any]:
+def _expected(name: str, module: Any, rules: LayerRules) -> dict[str, Any]:
     """Expected values of a layer's settings. A layer may lack some of them."""
     import torch
 
-    expected: dict[str, Any] = {**{key: [] for key in PATCHES if vars(module).get(key) is not None}, **dict.fromkeys(FLAGS, False)}
+    expected: dict[str, Any] = {
+        **{key: [] for key in PATCHES if vars(module).get(key) is not None}, **dict.fromkeys(FLAGS, False), "merge_strategy": "learned",
+    }  # fmt: skip
     if isinstance(module, torch.nn.modules.conv._ConvNd):
         kernel = tuple(module.weight.shape[2:])
         same = tuple(length // 2 for length in kernel)
@@ -84,14 +88,16 @@ def _expected(module: Any, rules: LayerRules) -> dict[str, Any]:
         mode = rules.padding_mode if max(kernel) > 1 else "zeros"
         expected |= {"kernel_size": kernel, "stride": (1,) * axes, "dilation": (1,) * axes, "groups": 1, "padding_mode": mode, "padding": same,
                      "transposed": False}  # fmt: skip
-        if axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # causal convolution: pads by itself, only before the first frame
+        if axes == 3 and rules.both_ends:
+            pass
+        elif axes == 3 and isinstance(vars(module).get("_padding"), tuple):  # causal convolution: pads by itself, only before the first frame
             expected |= {"padding": (0, 0, 0), "_padding": (*(same[2],) * 2, *(same[1],) * 2, kernel[0] - 1, 0)}
         elif axes == 3 and rules.outside:
             expected["padding"] = (0, 0, 0)
         elif axes == 3:
             expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}
     elif isinstance(module, torch.nn.GroupNorm):
-        expected |= {"num_groups": 32, "eps": 1e-6}
+        expected |= {"num_groups": 32, "eps": 1e-5 if rules.both_ends and ".time_stack." in name else 1e-6}
     elif isinstance(module, torch.nn.LayerNorm):
         expected |= {"eps": 1e-6}
     elif isinstance(module, torch.nn.Upsample):

@@ -53,6 +53,15 @@ def coarsest_first(name: str) -> str:
     return ".".join(words)
 
 
+def svd_name(name: str, levels: int) -> str:
+    """The original name of a tensor of Stable Video Diffusion's decoder."""
+    for part, there in (("spatial_res_block.", ""), ("temporal_res_block.norm1", "time_stack.in_layers.0"), ("time_mixer.", ""),
+                        ("temporal_res_block.conv1", "time_stack.in_layers.2"), ("temporal_res_block.norm2", "time_stack.out_layers.0"),
+                        ("temporal_res_block.conv2", "time_stack.out_layers.3"), ("decoder.time_conv_out", "decoder.conv_out.time_mix_conv")):  # fmt: skip
+        name = name.replace(part, there)
+    return original_name(name, levels)
+
+
 def hunyuan_image_name(name: str, blocks: int) -> str:
     """The original name of a HunyuanImage tensor. diffusers numbers blocks and upsamplings of all levels in one list."""
     words = name.split(".")
@@ -194,6 +203,18 @@ class ByNames(unittest.TestCase):
         vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
         made, z = Renamed(vae, original_wan_22_name), random_latent(2, 4, 4, 5)
         self.assert_close(self.decoded(made, z), image(vae.decode(z[:, :, None]).sample))
+
+    @torch.no_grad()
+    def test_stable_video_diffusion(self):
+        """ComfyUI's batch of pictures is one clip."""
+        vae = tiny.temporal_decoder()
+        made = Renamed(vae, lambda name: svd_name(name, 2))
+        for frames in (1, 3):
+            z = random_latent(frames, 4, 4, 5)
+            self.assert_close(self.decoded(made, z), image(vae.decode(z, num_frames=frames).sample))
+        made.decoder.mid.attn_1.time_mix_block = torch.nn.Linear(2, 2)  # a decoder whose attention mixes frames too
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "decoder.mid.attn_1.time_mix_block"):
+            self.decoded(Another(made), random_latent(2, 4, 4, 5))
 
     @torch.no_grad()
     def test_seedvr2(self):
