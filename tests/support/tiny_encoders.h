@@ -7,6 +7,7 @@
 
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/tiny_pictures.h"
 #include "tests/support/tiny_video.h"
 
 // Random small encoders. Their configs extend those of decoders.
@@ -48,6 +49,12 @@ inline DrawnModel random_wan_22_encoder(Random& random) {
   for (size_t i = 1; i < config["dim_mult"].size(); ++i) frames.push_back(random.chance(0.6));
   config["temperal_downsample"] = frames;
   config["in_channels"] = config["out_channels"];
+  return encoder_of(config);
+}
+
+inline DrawnModel random_hunyuan_image_encoder(Random& random) {
+  nlohmann::json config = random_hunyuan_image_config(random);
+  config["in_channels"] = random.pick<int64_t>({1, 3});
   return encoder_of(config);
 }
 

@@ -182,6 +182,8 @@ def _svd(shapes: Shapes, module: Any) -> dict:
 def _stable_diffusion_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
     if config["_class_name"] == _class_of("hunyuan_video"):
         return _hunyuan_video_encoder(shapes, config)
+    if config["_class_name"] == _class_of("hunyuan_image"):
+        return _hunyuan_image_encoder(shapes, config)
     widths = _widths(shapes, "encoder.down", "block.0.conv2.weight")
     _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
     if "patch_size" not in config:  # only FLUX.2's class has other widths in its decoder
@@ -227,6 +229,14 @@ def _hunyuan_image(shapes: Shapes) -> dict:
         "upsample_match_channel": 4 * widths[1] == shapes["decoder.up.0.upsample.conv.weight"][0],
         "scaling_factor": 1.0,  # ComfyUI divides its latents by the scale
     }
+
+
+def _hunyuan_image_encoder(shapes: Shapes, config: dict) -> dict:
+    widths = _widths(shapes, "encoder.down", "block.0.conv2.weight")
+    _require_layers(config, _numbered(shapes, r"encoder\.down\.0\.block\.(\d+)\."))
+    _require_widths(config, widths)
+    match_channels = widths[1] == 4 * shapes["encoder.down.0.downsample.conv.weight"][0]
+    return {"in_channels": shapes["encoder.conv_in.weight"][1], "downsample_match_channel": match_channels}
 
 
 def _upsamplings(shapes: Shapes) -> int:

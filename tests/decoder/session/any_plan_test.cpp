@@ -162,6 +162,10 @@ TEST_CASE("any plan of an AutoencoderDC's encoder gives the values of its untile
   check_any_plan(22000, 40, {.least_side = 2, .most_side = 6}, test::random_dc_encoder);
 }
 
+TEST_CASE("any plan of an AutoencoderKLHunyuanImage's encoder gives the values of its untiled encode") {
+  check_any_plan(29000, 40, {.least_side = 2, .most_side = 6}, test::random_hunyuan_image_encoder);
+}
+
 TEST_CASE(
     "any plan of an AutoencoderKLWan's encoder gives the values of its untiled encode, within its peak") {
   check_any_plan_of_clips(23000, 40, 1, test::random_wan_encoder);

@@ -63,11 +63,13 @@ def svd_name(name: str, levels: int) -> str:
 
 
 def hunyuan_image_name(name: str, blocks: int) -> str:
-    """The original name of a HunyuanImage tensor. diffusers numbers blocks and upsamplings of all levels in one list."""
+    """The original name of a HunyuanImage tensor. diffusers numbers blocks and resamplings of all levels in one list. `blocks`: of the
+    decoder. The encoder has one less."""
     words = name.split(".")
-    if words[1] == "up_blocks":
+    if words[1] in ("up_blocks", "down_blocks"):
+        way, blocks = ("up", blocks) if words[1] == "up_blocks" else ("down", blocks - 1)
         level, module = divmod(int(words[2]), blocks + 1)
-        return ".".join(["decoder.up", str(level), *(["upsample"] if module == blocks else ["block", str(module)]), *words[3:]])
+        return ".".join([words[0], way, str(level), *([f"{way}sample"] if module == blocks else ["block", str(module)]), *words[3:]])
     if words[2:3] == ["attentions"]:
         words[4] = {"norm": "group_norm", "proj": "to_out"}.get(words[4], words[4])
     return original_name(".".join(words), 0)
@@ -270,6 +272,14 @@ class Encodes(unittest.TestCase):
                     theirs = vae.encode(self.clip(pixels[:kept, :16])).latent_dist.mode()
                 self.assert_close(encoded_by_node(made, pixels)[0], theirs)
 
+    def test_hunyuan_image(self):
+        for config in ({}, {"layers_per_block": 2}, {"block_out_channels": (32, 32, 32), "downsample_match_channel": False}):
+            vae = tiny.hunyuan_image(**config)
+            made = self.vae(Renamed(vae, lambda name: hunyuan_image_name(name, vae.config.layers_per_block + 1), encoder=True), 4)
+            pixels = random_pixels(2, 21, 24, 3)
+            theirs = vae.encode(pixels[:, :20].movedim(-1, 1) * 2 - 1).latent_dist.mode()
+            self.assert_close(encoded_by_node(made, pixels)[0], theirs)
+
     def test_ltx_2(self):
         for vae in (
             tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8),
@@ -309,9 +319,9 @@ class Encodes(unittest.TestCase):
                 self.assert_close(encoded_by_node(self.vae(vae, None), pixels)[0], vae.encode(self.clip(pixels))[:, :4] * 0.9152)
 
     def test_families_without_an_encoder(self):
-        for module in (Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2)),):
-            with self.assertRaisesRegex(headroom_vae.Unsupported, "Headroom does not encode with this class. Use ComfyUI's VAE Encode"):
-                encoded_by_node(self.vae(module, 8), random_pixels(1, 32, 32, 3))
+        module = Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2))
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "this VAE has no encoder. Use ComfyUI's VAE Encode"):
+            encoded_by_node(self.vae(module, 8), random_pixels(1, 32, 32, 3))
 
 
 def encoder_name(name: str) -> str:

@@ -22,6 +22,9 @@ PICTURES = {
     "AutoencoderKLFlux2": (tiny.flux2, [(1, 3, 72, 40)]),
     "AutoencoderDC": (tiny.dc, [(2, 3, 34, 26)]),
     "AutoencoderDC by pixel_unshuffle": (lambda: tiny.dc(downsample_block_type="pixel_unshuffle", encoder_out_shortcut=False), [(1, 3, 34, 26)]),
+    "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, [(2, 3, 36, 28), (1, 3, 4, 60)]),
+    "AutoencoderKLHunyuanImage of one width": (lambda: tiny.hunyuan_image(block_out_channels=(32, 32, 32), downsample_match_channel=False,
+                                                                          layers_per_block=2, spatial_compression_ratio=2), [(1, 3, 18, 14)]),
     "AutoencoderKLQwenImage21": (tiny.qwen21, [(1, 4, 1, 36, 52)]),
 }  # fmt: skip
 CLIPS = {
@@ -84,7 +87,7 @@ class Encodes(tiny.Case):
         self.assert_close(vae.encode(picture, return_dict=False)[0].sample(torch.Generator().manual_seed(1)), theirs, 1e-5)
 
     def test_16_bits(self):
-        for make, shape in ((tiny.kl, (1, 3, 32, 48)), (tiny.hunyuan_video, (1, 3, 5, 16, 24))):
+        for make, shape in ((tiny.kl, (1, 3, 32, 48)), (tiny.hunyuan_image, (1, 3, 32, 48)), (tiny.hunyuan_video, (1, 3, 5, 16, 24))):
             vae, picture = make().to(torch.bfloat16), tiny.latent(*shape).to(torch.bfloat16)
             precise = moments_of(make().encode(picture.float()))
             theirs = moments_of(vae.encode(picture))

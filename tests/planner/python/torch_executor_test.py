@@ -52,6 +52,7 @@ ENCODES = {
     "AutoencoderKLQwenImage": (tiny.qwen, (1, 3, 5, 20, 28)),
     "AutoencoderKLWan": (tiny.wan, (1, 3, 9, 16, 24)),
     "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 5, 24, 40)),
+    "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, (1, 3, 36, 28)),
     "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (1, 3, 5, 20, 28)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, (1, 3, 5, 20, 28)),
     "AutoencoderKLLTX2Video": (lambda: tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8), (1, 3, 9, 48, 80)),
