@@ -195,25 +195,29 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
 /// One resolution of the encoder, from the finest.
 struct EncoderStage {
   int64_t layers = 0;  ///< residual blocks before its downsampling
-  int64_t width = 0;   ///< channels of its downsampling
+  int64_t width = 0;   ///< channels of its result
   Axes<int32_t> factors{1, 1, 1};
+  /// The downsampling is a convolution with a stride. It keeps the channels. A residual block then changes
+  /// them.
+  bool strided = false;
 };
 
 struct EncoderConfig {
-  Config common;  ///< its stages stay empty
+  Config common;      ///< its stages stay empty
+  int64_t width = 0;  ///< channels of the first convolution
   std::vector<EncoderStage> stages;
 };
 
-/// LTX-2's encoder.
-EncoderConfig read_encoder(const JsonFields& json) {
-  EncoderConfig config;
-  Config& common = config.common;
+std::vector<int64_t> integers_of(const JsonFields& json, const char* key, int64_t least, int64_t most,
+                                 const std::vector<int64_t>& otherwise) {
+  return list_of(json, key, otherwise, [&](const JsonFields& field) { return field.integer(least, most); });
+}
+
+/// The keys that the encoders of both classes share.
+Config read_common_of_encoder(const JsonFields& json) {
+  Config common;
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
-  const auto integers = [&](const char* key, int64_t least, int64_t most,
-                            const std::vector<int64_t>& otherwise) {
-    return list_of(json, key, otherwise, [&](const JsonFields& field) { return field.integer(least, most); });
   };
   common.latent_channels = integer("latent_channels", 1024, common.latent_channels);
   common.picture_channels = integer("in_channels", 1024, common.picture_channels);
@@ -222,10 +226,27 @@ EncoderConfig read_encoder(const JsonFields& json) {
   if (json.has("encoder_causal") && !json["encoder_causal"].boolean())
     json["encoder_causal"].fail("encoders that read later frames are not supported");
   common.causal = true;
+  if (json.has("resnet_norm_eps")) common.norm_epsilon = json["resnet_norm_eps"].amount();
+  return common;
+}
+
+/// Checks that the channels of a stage's squares and frames can be averaged to its width.
+void check_means(const JsonFields& json, const EncoderStage& stage, int64_t channels) {
+  const int64_t positions = int64_t{stage.factors.t} * stage.factors.y * stage.factors.x;
+  if (channels * positions % stage.width != 0 || stage.width % positions != 0)
+    json.fail("block_out_channels: " + std::to_string(positions) + " times " + std::to_string(channels) +
+              " channels cannot be averaged to " + std::to_string(stage.width));
+}
+
+/// LTX-2's encoder.
+EncoderConfig read_ltx2_encoder(const JsonFields& json) {
+  EncoderConfig config;
+  config.common = read_common_of_encoder(json);
+  Config& common = config.common;
   common.plain_shortcuts = true;
   if (json.has("encoder_spatial_padding_mode")) common.edges = edges_of(json["encoder_spatial_padding_mode"]);
-  const auto widths = integers("block_out_channels", 1, kMostChannels, {256, 512, 1024, 2048});
-  const auto layers = integers("layers_per_block", 0, kMostLayers, {4, 6, 6, 2, 2});
+  const auto widths = integers_of(json, "block_out_channels", 1, kMostChannels, {256, 512, 1024, 2048});
+  const auto layers = integers_of(json, "layers_per_block", 0, kMostLayers, {4, 6, 6, 2, 2});
   check_count(json, "layers_per_block", layers, widths.size() + 1);
   const auto downsamples =
       truths(json, "spatio_temporal_scaling", std::vector<bool>(widths.size(), true), widths.size());
@@ -235,21 +256,59 @@ EncoderConfig read_encoder(const JsonFields& json) {
               std::vector<std::string>{"spatial", "temporal", "spatiotemporal", "spatiotemporal"},
               [](const JsonFields& field) { return field.text(); });
   check_count(json, "downsample_type", kinds, widths.size());
-  int64_t channels = common.latent_channels;
+  int64_t channels = config.width = common.latent_channels;
   for (size_t i = 0; i < widths.size(); ++i) {
     EncoderStage stage{layers[i], channels};
     if (downsamples[i]) {
       stage.width = widths[i];
       stage.factors = factors_of(json, "downsample_type", kinds[i]);
-      const int64_t positions = int64_t{stage.factors.t} * stage.factors.y * stage.factors.x;
-      if (channels * positions % stage.width != 0 || stage.width % positions != 0)
-        json.fail("block_out_channels: " + std::to_string(positions) + " times " + std::to_string(channels) +
-                  " channels cannot be averaged to " + std::to_string(stage.width));
+      check_means(json, stage, channels);
     }
     channels = stage.width;
     config.stages.push_back(stage);
   }
   common.mid_layers = layers.back();
+  return config;
+}
+
+/// Kinds of blocks in LTX-Video's encoder. The first one downsamples by a convolution with a stride.
+constexpr const char *kStridedBlock = "LTXVideoDownBlock3D", *kFoldingBlock = "LTXVideo095DownBlock3D";
+
+/// LTX-Video's encoder. Up to version 0.9.1 its blocks are of the first kind, later of the second. If the
+/// last block is of the second kind, `block_out_channels` begins with the width of the first convolution.
+EncoderConfig read_ltx_encoder(const JsonFields& json) {
+  EncoderConfig config;
+  config.common = read_common_of_encoder(json);
+  const auto text = [](const JsonFields& field) { return field.text(); };
+  const auto widths = integers_of(json, "block_out_channels", 1, kMostChannels, {128, 256, 512, 512});
+  const auto blocks = list_of(json, "down_block_types", std::vector<std::string>(4, kStridedBlock), text);
+  const size_t behind_first = !blocks.empty() && blocks.back() == kFoldingBlock ? 1 : 0;
+  if (widths.size() <= behind_first) json.fail("block_out_channels: expected more widths");
+  const size_t count = widths.size() - behind_first;
+  check_count(json, "down_block_types", blocks, count);
+  const auto layers = integers_of(json, "layers_per_block", 0, kMostLayers, {4, 3, 3, 3, 4});
+  check_count(json, "layers_per_block", layers, count + 1);
+  const auto downsamples = truths(json, "spatio_temporal_scaling", {true, true, true, false}, count);
+  check_count(json, "spatio_temporal_scaling", downsamples, count);
+  const auto kinds = list_of(json, "downsample_type", std::vector<std::string>(4, "conv"), text);
+  config.width = widths.front();
+  for (size_t i = 0; i < count; ++i) {
+    const bool folding = blocks[i] == kFoldingBlock;
+    if (!folding && blocks[i] != kStridedBlock)
+      json["down_block_types"][i].fail("'" + blocks[i] + "' is not supported; expected " + kStridedBlock +
+                                       " or " + kFoldingBlock);
+    if (folding) check_count(json, "downsample_type", kinds, count);
+    EncoderStage stage{layers[i], i + 1 < widths.size() ? widths[i + 1] : widths[i]};
+    stage.strided = !folding || kinds[i] == "conv";
+    if (downsamples[i])
+      stage.factors = stage.strided ? Axes<int32_t>{2, 2, 2} : factors_of(json, "downsample_type", kinds[i]);
+    if (downsamples[i] && !stage.strided) check_means(json, stage, widths[i]);
+    if (folding && (stage.strided || !downsamples[i]) && stage.width != widths[i])
+      json.fail("block_out_channels: " + std::to_string(widths[i]) + " channels cannot become " +
+                std::to_string(stage.width) + " in " + blocks[i]);
+    config.stages.push_back(stage);
+  }
+  config.common.mid_layers = layers.back();
   return config;
 }
 
@@ -283,7 +342,7 @@ class Builder {
   }
 
   /// Makes the mean of each channel, and one log-variance for all channels.
-  void encoder(const std::vector<EncoderStage>& stages) {
+  void encoder(int64_t width, const std::vector<EncoderStage>& stages) {
     const auto side = static_cast<int32_t>(config_.patch);
     Axes<int32_t> scale{1, side, side};
     for (const EncoderStage& stage : stages)
@@ -293,20 +352,26 @@ class Builder {
       x = graph_.space_to_depth("patchify", x, config_.picture_channels * side * side, {1, side, side},
                                 {.order = FoldOrder::channel_column_row});
     }
-    x = conv("encoder.conv_in", x, config_.latent_channels);
+    x = conv("encoder.conv_in", x, width);
     for (size_t i = 0; i < stages.size(); ++i) {
       const std::string name = "encoder.down_blocks." + std::to_string(i);
       x = resnets(name, x, graph_.tensor(x).channels, stages[i].layers);
       if (stages[i].factors != Axes<int32_t>{1, 1, 1}) x = downsample(name + ".downsamplers.0", x, stages[i]);
+      if (graph_.tensor(x).channels != stages[i].width) x = resnet(name + ".conv_out", x, stages[i].width);
     }
     x = resnets("encoder.mid_block", x, graph_.tensor(x).channels, config_.mid_layers);
     graph_.set_output(conv("encoder.conv_out", norm("encoder.norm_out", x), config_.latent_channels + 1));
   }
 
  private:
-  /// A convolution, then space and time to depth, and a shortcut of means. The first frame counts twice.
+  /// A convolution with a stride. Or a convolution, then space and time to depth, and a shortcut of means.
+  /// The first frame counts twice.
   TensorId downsample(const std::string& name, TensorId x, const EncoderStage& stage) {
     const Axes<int32_t>& factors = stage.factors;
+    if (stage.strided) {
+      return graph_.add_cut_point(graph_.strided_conv(name + ".conv", x, graph_.tensor(x).channels, {3, 3, 3},
+                                                      factors, convolutions()));
+    }
     const int64_t positions = int64_t{factors.t} * factors.y * factors.x;
     const auto folded = [&](const char* what, TensorId from) {
       return graph_.space_to_depth(name + what, from, stage.width, factors,
@@ -376,10 +441,11 @@ Model model_of(const JsonFields& json, const Defaults& defaults) {
   return model;
 }
 
-Graph ltx2_encoder(const JsonFields& json) {
-  const EncoderConfig config = read_encoder(json);
+template <EncoderConfig (*read)(const JsonFields&)>
+Graph encoder_of(const JsonFields& json) {
+  const EncoderConfig config = read(json);
   Graph graph;
-  Builder(config.common, graph).encoder(config.stages);
+  Builder(config.common, graph).encoder(config.width, config.stages);
   return graph;
 }
 
@@ -439,7 +505,7 @@ void add_block(std::vector<Renaming>& all, const std::string& now, const std::st
 
 /// Blocks and samplings are one sequence. In the decoder's, each resolution ends with its residual blocks.
 /// Before them are its upsampling and, where the width changes, a residual block that does that. In the
-/// encoder's, residual blocks precede the downsampling, and the last blocks are the middle.
+/// encoder's, residual blocks precede these two, and the last blocks are the middle.
 std::vector<Renaming> renamings(const CheckpointNames& stored) {
   std::vector<Renaming> all{{"latents_mean", "per_channel_statistics.mean-of-means"},
                             {"latents_std", "per_channel_statistics.std-of-means"}};
@@ -455,17 +521,18 @@ std::vector<Renaming> renamings(const CheckpointNames& stored) {
     ++level;
   }
   const std::map<int, Sequenced> encoder = sequence_of(stored, "encoder.down_blocks.");
-  level = 0;
+  level = -1;
+  bool downsampled = true;
   for (const auto& [number, kind] : encoder) {
+    if (kind == Sequenced::blocks || (kind == Sequenced::sampling && downsampled)) ++level;
+    downsampled = kind != Sequenced::blocks;
     const std::string part = "encoder.down_blocks." + std::to_string(level) + ".";
     const std::string before = "encoder.down_blocks." + std::to_string(number) + ".";
     const bool middle = number == encoder.rbegin()->first;
-    if (kind == Sequenced::blocks) {
+    if (kind == Sequenced::blocks)
       add_block(all, (middle ? "encoder.mid_block." : part) + "resnets.#.", before + "res_blocks.{a}.");
-    } else {
-      all.push_back({part + "downsamplers.0.", before});
-      ++level;
-    }
+    if (kind == Sequenced::sampling) all.push_back({part + "downsamplers.0.", before});
+    if (kind == Sequenced::widening) add_block(all, part + "conv_out.", before);
   }
   return all;
 }
@@ -488,12 +555,14 @@ std::vector<Family> ltx_video_families() {
                               .renamings = renamings},
            .built_ins = {{"ltx-2", kLtx2}},
            .build = build_ltx2,
-           .encoder = ltx2_encoder},
+           .encoder = encoder_of<read_ltx2_encoder>},
           {.class_name = "AutoencoderKLLTXVideo",
            .source_file = "autoencoder_kl_ltx.py",
            .packing = packing,
+           .original_names = {.key = "ltx_video"},
            .built_ins = {{"ltx-video", kLtxVideo}},
-           .build = build_ltx}};
+           .build = build_ltx,
+           .encoder = encoder_of<read_ltx_encoder>}};
 }
 
 }  // namespace headroom

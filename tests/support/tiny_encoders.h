@@ -71,6 +71,38 @@ inline DrawnModel random_hunyuan_video_15_encoder(Random& random) {
   return encoder_of(config);
 }
 
+/// Random encoder of AutoencoderKLLTXVideo: with strides, and in part of them with one averaging
+/// downsampling.
+inline DrawnModel random_ltx_video_encoder(Random& random) {
+  nlohmann::json config = tiny_ltx2_video_config();
+  config["_class_name"] = "AutoencoderKLLTXVideo";
+  const bool folds = random.chance(0.3);
+  std::vector<int64_t> widths{random.pick<int64_t>({8, 16})}, layers;
+  std::vector<std::string> blocks, kinds;
+  std::vector<bool> downsamples;
+  for (int64_t stages = random.integer(1, 3); stages > 0; --stages) {
+    layers.push_back(random.integer(0, 1));
+    downsamples.push_back(random.chance(0.8));
+    blocks.push_back("LTXVideoDownBlock3D");
+    kinds.push_back("conv");
+    if (stages > 1) widths.push_back(random.pick<int64_t>({8, 16}));
+  }
+  if (folds) {
+    blocks.back() = "LTXVideo095DownBlock3D";
+    downsamples.back() = true;
+    kinds.back() = random.pick<std::string>({"spatial", "temporal", "spatiotemporal", "conv"});
+    widths.push_back(kinds.back() == "conv" ? widths.back() : 8 * random.integer(1, 2));
+  }
+  layers.push_back(random.integer(0, 1));
+  config["block_out_channels"] = widths;
+  config["layers_per_block"] = layers;
+  config["spatio_temporal_scaling"] = downsamples;
+  config["down_block_types"] = blocks;
+  config["downsample_type"] = kinds;
+  config["patch_size"] = random.pick<int64_t>({1, 2});
+  return encoder_of(config);
+}
+
 /// Random encoder of AutoencoderKLLTX2Video. Half of its downsamplings average channels.
 inline DrawnModel random_ltx2_encoder(Random& random) {
   nlohmann::json config = tiny_ltx2_video_config();

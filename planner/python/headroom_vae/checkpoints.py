@@ -87,7 +87,7 @@ def known_encoder(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict,
     if not any(tensor.startswith("encoder.") for tensor in own):
         raise Unsupported("vae: this VAE has no encoder")
     config |= _described("encoder", scheme.encoder, own, module, config)
-    model = model_of(json.dumps(config), name).for_direction("encode")
+    model = model_of(json.dumps(config), config["_class_name"]).for_direction("encode")
     _require_all_read(model, tensors, prefix + "encoder.", scheme.unread)
     _require_parameters(model, tensors)
     return config, model
@@ -357,10 +357,18 @@ _LTX_SCALINGS = {(2, 2, 2): "spatiotemporal", (1, 2, 2): "spatial", (2, 1, 1): "
 
 
 def _ltx_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
-    """LTX-2's encoder. That of LTX-Video 0.9.0 has other downsamplings."""
+    """LTX-2's encoder, or LTX-Video's, whose downsamplings are convolutions with a stride."""
     encoder = _child(module, "encoder")
     if encoder is None:
         raise Unsupported("encoder.down_blocks: LTX encoders differ in settings that no tensor shows; expected a module, found tensors alone")
+    if encoder.patch_size != config["patch_size"]:
+        raise Unsupported(f"encoder.patch_size is {encoder.patch_size}, expected that of the decoder, {config['patch_size']}")
+    common = {
+        "in_channels": shapes["encoder.conv_in.conv.weight"][1] // encoder.patch_size**2,
+        "encoder_causal": True,  # ComfyUI's encoder has no other mode
+    }
+    if any(re.fullmatch(r"encoder\.down_blocks\.\d+\.conv\.weight", name) for name in shapes):
+        return common | _ltx_video_encoder(shapes, encoder)
     layers, widths, kinds = [0], [], []
     for number, block in enumerate(encoder.down_blocks):
         name = f"encoder.down_blocks.{number}"
@@ -373,16 +381,36 @@ def _ltx_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
             layers.append(0)
         else:
             raise Unsupported(f"{name}: {type(block).__name__}, expected residual blocks, then a downsampling by space to depth")
-    if encoder.patch_size != config["patch_size"]:
-        raise Unsupported(f"encoder.patch_size is {encoder.patch_size}, expected that of the decoder, {config['patch_size']}")
     return {
-        "in_channels": shapes["encoder.conv_in.conv.weight"][1] // encoder.patch_size**2,
+        **common,
         "block_out_channels": widths,
         "layers_per_block": layers,
         "spatio_temporal_scaling": [True] * len(widths),
         "downsample_type": kinds,
-        "encoder_causal": True,  # ComfyUI's encoder has no other mode
         "encoder_spatial_padding_mode": encoder.conv_in.conv.padding_mode,
+    }
+
+
+def _ltx_video_encoder(shapes: Shapes, encoder: Any) -> dict:
+    layers, downsamples, widths = [], [], [shapes["encoder.conv_in.conv.weight"][0]]
+    for number, block in enumerate(encoder.down_blocks):
+        name = f"encoder.down_blocks.{number}"
+        if f"{name}.res_blocks.0.conv1.conv.weight" in shapes:
+            layers.append(_numbered(shapes, rf"encoder\.down_blocks\.{number}\.res_blocks\.(\d+)\."))
+            downsamples.append(False)
+            widths += widths[-1:]
+        elif f"{name}.conv.weight" in shapes and layers and not downsamples[-1]:
+            downsamples[-1] = True
+        elif f"{name}.conv1.conv.weight" in shapes and layers:
+            widths[-1] = shapes[f"{name}.conv1.conv.weight"][0]
+        else:
+            raise Unsupported(f"{name}: {type(block).__name__}, expected residual blocks, then a downsampling by a convolution with a stride")
+    return {
+        "_class_name": _class_of("ltx_video"),
+        "block_out_channels": widths[:-2],
+        "down_block_types": ["LTXVideoDownBlock3D"] * len(layers[:-1]),
+        "layers_per_block": layers,
+        "spatio_temporal_scaling": downsamples[:-1],
     }
 
 

@@ -183,6 +183,10 @@ TEST_CASE("any plan of an AutoencoderKLHunyuanVideo15's encoder gives the values
   check_any_plan_of_clips(27000, 40, 1, test::random_hunyuan_video_15_encoder);
 }
 
+TEST_CASE("any plan of LTX-Video's encoder gives the values of its untiled encode, within its peak") {
+  check_any_plan_of_clips(30000, 40, 2, test::random_ltx_video_encoder);
+}
+
 TEST_CASE("any plan of LTX-2's encoder gives the values of its untiled encode, within its peak") {
   check_any_plan_of_clips(26000, 40, 2, test::random_ltx2_encoder);
 }

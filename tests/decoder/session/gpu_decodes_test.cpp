@@ -167,9 +167,10 @@ TEST_CASE("any plan for a GPU: encoders of Wan") {
   });
 }
 
-TEST_CASE("any plan for a GPU: encoders of HunyuanVideo, HunyuanVideo 1.5 and LTX-2", "[long]") {
-  check_drawn_plans(test::kSanitized ? 1 : 18, 3, [](Random& random) {
+TEST_CASE("any plan for a GPU: encoders of HunyuanVideo, HunyuanVideo 1.5 and LTX", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 24, 3, [](Random& random) {
     if (random.chance(0.3)) return test::random_hunyuan_video_encoder(random);
+    if (random.chance(0.3)) return test::random_ltx_video_encoder(random);
     return random.chance(0.5) ? test::random_hunyuan_video_15_encoder(random)
                               : test::random_ltx2_encoder(random);
   });

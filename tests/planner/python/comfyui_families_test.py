@@ -83,11 +83,13 @@ def ltx_names(vae) -> dict[str, str]:
             if getattr(block, part.split(".")[0], None) is not None:
                 starts[f"decoder.up_blocks.{level}.{part}"] = f"decoder.up_blocks.{number}.{there}"
                 number += 1
-    levels = len(vae.encoder.down_blocks)
-    for level in range(levels):
-        starts[f"encoder.down_blocks.{level}.resnets."] = f"encoder.down_blocks.{2 * level}.res_blocks."
-        starts[f"encoder.down_blocks.{level}.downsamplers.0."] = f"encoder.down_blocks.{2 * level + 1}."
-    return {**starts, "encoder.mid_block.resnets.": f"encoder.down_blocks.{2 * levels}.res_blocks."}
+    number = 0
+    for level, block in enumerate(vae.encoder.down_blocks):
+        for part, there in (("resnets.", "res_blocks."), ("downsamplers.0.", ""), ("conv_out.", "")):
+            if getattr(block, part.split(".")[0], None) is not None:
+                starts[f"encoder.down_blocks.{level}.{part}"] = f"encoder.down_blocks.{number}.{there}"
+                number += 1
+    return {**starts, "encoder.mid_block.resnets.": f"encoder.down_blocks.{number}.res_blocks."}
 
 
 def listed(module: torch.nn.Module) -> None:
@@ -112,14 +114,14 @@ def ltx(vae, encoder=False):
     listed(made)
     decoder, config = made.decoder, vae.config
     if encoder:
-        made.encoder.patch_size, made.encoder.conv_in.conv.padding_mode = config.patch_size, config.encoder_spatial_padding_mode
+        made.encoder.patch_size, made.encoder.conv_in.conv.padding_mode = config.patch_size, config.get("encoder_spatial_padding_mode", "zeros")
     decoder.timestep_conditioning, decoder.patch_size, decoder.causal = False, config.patch_size, config.decoder_causal
     decoder.conv_in.conv.padding_mode = config.get("decoder_spatial_padding_mode", "zeros")
     for block in decoder.up_blocks:
         for part in getattr(block, "res_blocks", ()):
             part.inject_noise = False
     for start, there in starts.items():
-        if "downsamplers" in start and encoder:
+        if "downsamplers" in start and encoder and hasattr(vae.get_submodule(start[:-1]), "stride"):
             made.get_submodule(there[:-1]).stride = vae.get_submodule(start[:-1]).stride
         if "upsamplers" in start:
             upsampler = vae.get_submodule(start[:-1])
@@ -295,12 +297,27 @@ class Encodes(unittest.TestCase):
                 theirs = (vae.encode(self.clip(pixels[:kept])).latent_dist.mode() - mean) / deviation
                 self.assert_close(encoded_by_node(self.vae(module, 16), pixels)[0], theirs)
 
+    def test_ltx_video(self):
+        for config, multiple, step in ((tiny.LTX_VIDEO_ENCODER, 8, 4), ({}, 16, 8), ({"spatio_temporal_scaling": (True, False, True, True)}, 16, 8)):
+            vae = tiny.ltx_video(**config)
+            module = ltx(vae, encoder=True)
+            mean, deviation = (values.reshape(1, -1, 1, 1, 1) for values in module.per_channel_statistics.buffers())
+            for frames, kept in ((1, 1), (1 + step, 1 + step), (step, 1)):
+                pixels = random_pixels(frames, 32, 48, 3)
+                theirs = (vae.encode(self.clip(pixels[:kept])).latent_dist.mode() - mean) / deviation
+                self.assert_close(encoded_by_node(self.vae(module, multiple), pixels)[0], theirs)
+
     def test_other_encoders_of_ltx_are_refused(self):
-        module = ltx(tiny.ltx2_video(), encoder=True)
-        module.encoder.down_blocks[1] = torch.nn.ModuleDict({"conv": torch.nn.Conv3d(4, 4, 3, stride=2)})
-        with self.assertRaisesRegex(headroom_vae.Unsupported, r"encoder\.down_blocks\.1: \w+, expected residual blocks, then a downsampling"):
-            encoded_by_node(self.vae(module, 16), random_pixels(1, 32, 32, 3))
-        self.assertEqual(decoded_by_node(self.vae(module, 16), random_latent(1, 4, 2, 4, 5)).shape[-1], 3)
+        def refused(number, replaced, message):
+            module = ltx(tiny.ltx2_video(), encoder=True)
+            module.encoder.down_blocks[number] = replaced
+            with self.assertRaisesRegex(headroom_vae.Unsupported, message):
+                encoded_by_node(self.vae(module, 16), random_pixels(1, 32, 32, 3))
+            self.assertEqual(decoded_by_node(self.vae(module, 16), random_latent(1, 4, 2, 4, 5)).shape[-1], 3)
+
+        refused(1, torch.nn.ModuleDict({"fold": torch.nn.Conv3d(4, 4, 3)}), r"encoder\.down_blocks\.1: \w+, expected residual blocks, then a downsampling by space")
+        # A convolution with a stride among downsamplings by space to depth
+        refused(1, torch.nn.ModuleDict({"conv": torch.nn.Conv3d(4, 4, 3, stride=2)}), r"encoder\.down_blocks\.3: \w+, expected .* by a convolution with a stride")
 
     def test_qwen_image_21(self):
         vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])

@@ -34,6 +34,13 @@ CLIPS = {
     "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, 20, 28, (1, 5, 17)),
     "AutoencoderKLHunyuanVideo without attention": (lambda: tiny.hunyuan_video(mid_block_add_attention=False, spatial_compression_ratio=2), 10, 14, (1, 5)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, 20, 28, (1, 5, 9)),
+    "AutoencoderKLLTXVideo": (lambda: tiny.ltx_video(**tiny.LTX_VIDEO_ENCODER), 24, 40, (1, 5, 9)),
+    "AutoencoderKLLTXVideo from 0.9.5 on": (
+        lambda: tiny.ltx_video(
+            block_out_channels=(8, 16, 16, 32), down_block_types=("LTXVideo095DownBlock3D",) * 3, layers_per_block=(1, 1, 1, 1),
+            spatio_temporal_scaling=(True,) * 3, downsample_type=("spatial", "temporal", "spatiotemporal"),
+            spatial_compression_ratio=8, temporal_compression_ratio=4,
+        ), 24, 40, (1, 5, 9)),
     "AutoencoderKLLTX2Video": (lambda: tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8), 48, 80, (1, 9, 17)),
 }
 
@@ -87,7 +94,8 @@ class Encodes(tiny.Case):
         self.assert_close(vae.encode(picture, return_dict=False)[0].sample(torch.Generator().manual_seed(1)), theirs, 1e-5)
 
     def test_16_bits(self):
-        for make, shape in ((tiny.kl, (1, 3, 32, 48)), (tiny.hunyuan_image, (1, 3, 32, 48)), (tiny.hunyuan_video, (1, 3, 5, 16, 24))):
+        for make, shape in ((tiny.kl, (1, 3, 32, 48)), (tiny.hunyuan_image, (1, 3, 32, 48)), (tiny.hunyuan_video, (1, 3, 5, 16, 24)),
+                            (tiny.ltx_video, (1, 3, 9, 32, 48))):  # fmt: skip
             vae, picture = make().to(torch.bfloat16), tiny.latent(*shape).to(torch.bfloat16)
             precise = moments_of(make().encode(picture.float()))
             theirs = moments_of(vae.encode(picture))

@@ -170,6 +170,15 @@ def ltx2_video(**config):
     )
 
 
+# Two downsamplings by a stride, the second with other channels behind it, and a level without one.
+LTX_VIDEO_ENCODER = {
+    "block_out_channels": (8, 8, 16),
+    "down_block_types": ("LTXVideoDownBlock3D",) * 3,
+    "layers_per_block": (1, 2, 1, 1),
+    "spatio_temporal_scaling": (True, True, False),
+}
+
+
 def ltx_video(**config):
     return seeded(
         diffusers.AutoencoderKLLTXVideo,

@@ -55,6 +55,7 @@ ENCODES = {
     "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, (1, 3, 36, 28)),
     "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (1, 3, 5, 20, 28)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, (1, 3, 5, 20, 28)),
+    "AutoencoderKLLTXVideo": (lambda: tiny.ltx_video(**tiny.LTX_VIDEO_ENCODER), (1, 3, 9, 24, 40)),
     "AutoencoderKLLTX2Video": (lambda: tiny.ltx2_video(spatial_compression_ratio=16, temporal_compression_ratio=8), (1, 3, 9, 48, 80)),
 }  # fmt: skip
 
