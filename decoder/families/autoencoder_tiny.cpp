@@ -10,6 +10,7 @@ constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostBlocks = 64;
 constexpr int64_t kMostFactor = 8;
 constexpr size_t kMostStages = 8;
+constexpr int64_t kMiniMaxChannels = 24;
 
 /// Config with diffusers' defaults.
 struct Config {
@@ -112,6 +113,134 @@ class Builder {
   int64_t layer_ = 0;
 };
 
+/// TAEHV's config. Its keys are the arguments of the published class. `decoder_block_out_channels` and
+/// `num_decoder_blocks` are AutoencoderTiny's, for decoders of other sizes.
+struct ClipConfig {
+  int64_t latent_channels = 16;
+  int64_t out_channels = 3;
+  int64_t patch = 1;
+  std::vector<int64_t> widths{256, 128, 64, 64};  ///< of each resolution, then of the last two convolutions
+  std::vector<int64_t> blocks{3, 3, 3};
+  std::vector<bool> doubles_frames{false, true, true}, doubles_pixels{true, true, true};
+};
+
+ClipConfig read_clip_config(const JsonFields& json) {
+  ClipConfig config;
+  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
+    return json.has(key) ? json[key].integer(1, most) : otherwise;
+  };
+  const auto read = [&](const char* key, auto& values, size_t count, const auto& value_of) {
+    if (json.has(key)) {
+      const JsonFields list = json[key];
+      values.clear();
+      for (size_t i = 0; i < list.size(kMostStages + 1); ++i) values.push_back(value_of(list[i]));
+    }
+    if (values.size() != count)
+      json.fail(std::string(key) + ": expected " + std::to_string(count) + " values, found " +
+                std::to_string(values.size()));
+  };
+  const auto boolean = [](const JsonFields& field) { return field.boolean(); };
+  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
+  config.out_channels = integer("out_channels", 1024, config.out_channels);
+  config.patch = integer("patch_size", kMostFactor, config.patch);
+  const size_t stages = json.has("num_decoder_blocks") ? json["num_decoder_blocks"].size(kMostStages) : 3;
+  if (stages == 0) json["num_decoder_blocks"].fail("expected at least one number");
+  read("num_decoder_blocks", config.blocks, stages,
+       [](const JsonFields& field) { return field.integer(0, kMostBlocks); });
+  read("decoder_block_out_channels", config.widths, stages + 1,
+       [](const JsonFields& field) { return field.integer(1, kMostChannels); });
+  read("decoder_time_upscale", config.doubles_frames, stages, boolean);
+  read("decoder_space_upscale", config.doubles_pixels, stages, boolean);
+  if (json.has("arch_variant") && !json["arch_variant"].is_null())
+    json["arch_variant"].fail("'" + json["arch_variant"].text() + "' is not supported; expected null");
+  if (config.latent_channels == kMiniMaxChannels && config.patch > 1)
+    json["latent_channels"].fail(
+        "24 channels are MiniMax-H3's, which joins clips of five latent frames; not supported");
+  return config;
+}
+
+/// Adds TAEHV's decoder to a graph, numbered as in its torch.nn.Sequential.
+///
+/// Doubling the frames of T latent frames n times makes 2ⁿ T frames, and the decoder drops the first 2ⁿ - 1.
+/// Memory blocks read the dropped frames too. So up to the last doubling each position of a latent frame
+/// holds all frames that come of it, as channels (ConvolutionTraits::frames_in_channels). Then
+/// depth_to_frames() makes frames of these channels, and keeps only the last one of the first latent frame.
+class ClipBuilder {
+ public:
+  ClipBuilder(const ClipConfig& config, Graph& graph) : config_(config), graph_(graph) {}
+
+  void decoder() {
+    TensorId x = graph_.add_latent(config_.latent_channels);
+    x = graph_.activate(next_layer(), x, Activation::soft_clamp);
+    x = graph_.conv(next_layer(), x, config_.widths[0], {1, 3, 3}, {.activation = Activation::relu});
+    x = graph_.add_cut_point(x);
+    next_layer();  // the activation
+    for (size_t stage = 0; stage < config_.blocks.size(); ++stage) {
+      for (int64_t i = 0; i < config_.blocks[stage]; ++i)
+        x = graph_.add_cut_point(block(next_layer(), x, config_.widths[stage]));
+      x = graph_.add_cut_point(upsampled(x, stage));
+    }
+    next_layer();  // the activation
+    const auto side = static_cast<int32_t>(config_.patch);
+    // Pictures are 0 … 1. A GPU adds a picture's shift after the activation, so the clamp stands apart.
+    x = graph_.conv(next_layer(), x, config_.out_channels * side * side, {1, 3, 3},
+                    {.scale = 2, .shift = -1});
+    if (side > 1) x = graph_.depth_to_space("unpatchify", x, {1, side, side});
+    graph_.set_output(graph_.activate("clamp", x, Activation::clamp));
+  }
+
+ private:
+  std::string next_layer() { return "decoder." + std::to_string(layer_++); }
+
+  TensorId block(const std::string& name, TensorId x, int64_t width) {
+    ConvolutionTraits traits{.activation = Activation::relu, .frames_in_channels = frames_};
+    ConvolutionTraits with_past = traits;
+    with_past.stacks_past = true;
+    const int64_t channels = width * frames_;
+    TensorId h = graph_.conv(name + ".conv.0", x, channels, {2, 3, 3}, with_past);
+    h = graph_.conv(name + ".conv.2", h, channels, {1, 3, 3}, traits);
+    traits.activation = Activation::none;
+    h = graph_.conv(name + ".conv.4", h, channels, {1, 3, 3}, traits);
+    return graph_.add(name, h, x, Activation::relu);
+  }
+
+  /// The published class upsamples rows and columns first. The order of nearest upsampling and a 1×1
+  /// convolution makes no difference.
+  TensorId upsampled(TensorId x, size_t stage) {
+    next_layer();  // the upsampling of rows and columns
+    const std::string grow = next_layer(), name = next_layer();
+    const int32_t growth = config_.doubles_frames[stage] ? 2 : 1;
+    x = graph_.conv(grow + ".conv", x, config_.widths[stage] * frames_ * growth, {1, 1, 1},
+                    {.bias = false, .frames_in_channels = frames_, .grown_frames = growth});
+    frames_ *= growth;
+    const bool last = stage + 1 == config_.blocks.size();
+    if (last && frames_ > 1) {
+      x = graph_.depth_to_frames(grow, x, {frames_, 1, 1});
+      frames_ = 1;
+    }
+    const ConvolutionTraits traits{.bias = false,
+                                   .activation = last ? Activation::relu : Activation::none,
+                                   .frames_in_channels = frames_};
+    const int64_t channels = config_.widths[stage + 1] * frames_;
+    return config_.doubles_pixels[stage] ? graph_.upsampled_conv(name, x, channels, traits)
+                                         : graph_.conv(name, x, channels, {1, 3, 3}, traits);
+  }
+
+  const ClipConfig& config_;
+  Graph& graph_;
+  int64_t layer_ = 0;
+  int32_t frames_ = 1;  ///< in the channels
+};
+
+Model build_clips(const JsonFields& json) {
+  const ClipConfig config = read_clip_config(json);
+  Model model;
+  model.latent_channels = config.latent_channels;
+  model.decodes_clips = true;
+  ClipBuilder(config, model.graph).decoder();
+  return model;
+}
+
 Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
@@ -130,12 +259,13 @@ std::vector<Renaming> renamings(const CheckpointNames&) {
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_tiny.py, with DecoderTiny of vae.py and
-// AutoencoderTinyBlock of models/unets/unet_2d_blocks.py.
+// AutoencoderTinyBlock of models/unets/unet_2d_blocks.py. TAEHV: madebyollin/taehv, taehv.py.
 std::vector<Family> autoencoder_tiny_families() {
   const std::string tiny =
       R"({"_class_name": "AutoencoderTiny", "decoder_block_out_channels": [64, 64, 64, 64],
          "num_decoder_blocks": [3, 3, 3, 1], "act_fn": "relu", "out_channels": 3, "upsampling_scaling_factor": 2,
          "scaling_factor": 1.0, "shift_factor": 0.0, )";
+  const std::string clips = R"({"_class_name": "TAEHV", )";
   return {{.class_name = "AutoencoderTiny",
            .source_file = "autoencoder_tiny.py",
            .takes_scaled_latents = true,
@@ -145,7 +275,18 @@ std::vector<Family> autoencoder_tiny_families() {
                               .renamings = renamings},
            .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
                          {"taef1", tiny + R"("latent_channels": 16})"}},
-           .build = build}};
+           .build = build},
+          {.class_name = "TAEHV",
+           .source_file = "taehv.py",
+           .in_diffusers = false,
+           .takes_scaled_latents = true,
+           .original_names = {.key = "taehv", .decoder_mark = "decoder.7.conv.weight", .first = true},
+           .built_ins = {{"taew2.1", clips + R"("latent_channels": 16})", {}, {"taehv"}},
+                         {"taew2.2", clips + R"("latent_channels": 48, "patch_size": 2})"},
+                         {"taehv1.5", clips + R"("latent_channels": 32, "patch_size": 2})"},
+                         {"taeltx2", clips + R"("latent_channels": 128, "patch_size": 4,
+                                                "decoder_time_upscale": [true, true, true]})"}},
+           .build = build_clips}};
 }
 
 }  // namespace headroom

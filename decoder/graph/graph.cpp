@@ -138,6 +138,11 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
   const bool folds = !traits.stacked.empty() || !traits.batch_norm.empty();
   if (pixels > 1 && (channels % pixels != 0 || folds))
     throw std::logic_error(name + ": its outputs cannot be put in another order");
+  const int64_t held = int64_t{traits.frames_in_channels} * traits.grown_frames;
+  if ((held > 1 || traits.stacks_past) && (inputs % traits.frames_in_channels != 0 || channels % held != 0 ||
+                                           folds || pixels > 1 || traits.groups != 1 || traits.shortcut ||
+                                           traits.scale != 1 || kernel.t != (traits.stacks_past ? 2 : 1)))
+    throw std::logic_error(name + ": its channels cannot hold these frames");
   if (!traits.mix_factor.empty() && traits.mixes_input && channels != inputs)
     throw std::logic_error(name + ": its input cannot be mixed into its output");
   if (!traits.product.empty() && (kernel != Axes<int32_t>{1, 1, 1} || channels != inputs || folds ||

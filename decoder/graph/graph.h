@@ -285,6 +285,13 @@ struct ConvolutionTraits {
   /// convolution computes them in the order of depth_to_space.
   int32_t stored_side = 1;
   StoredOrder stored_order = StoredOrder::channel_row_column;
+  /// Consecutive frames that one position of the input holds: channel c of frame j is channel c *
+  /// frames_in_channels + j. The model stores the kernel of a single frame, so the other taps are zeros.
+  int32_t frames_in_channels = 1;
+  /// Each frame becomes this many. The model stores the outputs of the first one first.
+  int32_t grown_frames = 1;
+  /// The model stores the inputs of a frame, then those of the frame before it. The kernel has two frames.
+  bool stacks_past = false;
   /// Empty: the operation is a module of its own.
   KernelProduct product{};
   /// The model's own code multiplies matrices here (torch.nn.Linear). So TF32 of products holds, not that of

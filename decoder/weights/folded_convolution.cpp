@@ -88,6 +88,7 @@ bool packs_on_gpu(const Graph& graph, const Op& op) {
   if (traits.shortcut || !traits.batch_norm.empty() || !traits.mix_factor.empty()) return false;
   if (traits.product.empty() && (traits.scale != 1 || traits.shift != 0)) return false;
   if (traits.stored_order != StoredOrder::channel_row_column) return false;
+  if (traits.frames_in_channels > 1 || traits.grown_frames > 1 || traits.stacks_past) return false;
   if (shape.upsamples && !traits.stacked.empty()) return false;
   const bool sums_frames =
       traits.before_first == BeforeFirst::first_frame && traits.stored_frames > shape.frames;
@@ -149,6 +150,8 @@ void FoldedConvolution::fold_scale() {
 }
 
 int64_t FoldedConvolution::stored_output(int64_t output) const {
+  const int64_t grown = op_.convolution.grown_frames, held = op_.convolution.frames_in_channels * grown;
+  if (held > 1) return output % grown * (shape_.outputs / held) + output / held;
   const int64_t side = op_.convolution.stored_side, channel = output / (side * side);
   const int64_t row = output / side % side, column = output % side;
   switch (op_.convolution.stored_order) {
@@ -164,6 +167,8 @@ int64_t FoldedConvolution::stored_output(int64_t output) const {
 
 /// Reads scaled taps in the model's order, [input][frame][row][column], from the module that has the output.
 void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
+  if (op_.convolution.frames_in_channels > 1 || op_.convolution.stacks_past)
+    return read_by_frame(output, inputs, out);
   const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
   const int64_t of_input = stored_frames_ * shape_.rows * shape_.columns;
   const int64_t begin = stored_output(output) % of_module * group_inputs() * of_input;
@@ -172,6 +177,29 @@ void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, floa
   if (scale_.empty()) return;
   const double scale = scale_[static_cast<size_t>(output)];
   for (int64_t i = 0; i < inputs.length() * of_input; ++i) out[i] = static_cast<float>(out[i] * scale);
+}
+
+void FoldedConvolution::read_by_frame(int64_t output, const Interval& inputs, float* out) const {
+  const ConvolutionTraits& traits = op_.convolution;
+  const int64_t held = traits.frames_in_channels, taps = shape_.rows * shape_.columns;
+  const int64_t stored = shape_.inputs / held, row = stored * (traits.stacks_past ? 2 : 1) * taps;
+  const int64_t own = output / traits.grown_frames % held;  // the frame that the output is made from
+  const Interval channels{inputs.begin / held, (inputs.end - 1) / held + 1};
+  std::fill_n(out, inputs.length() * stored_frames_ * taps, 0.0f);
+  std::vector<float> of_frame(static_cast<size_t>(channels.length() * taps));
+  for (const int64_t past : {0, 1}) {
+    if (past == 1 && !traits.stacks_past) break;
+    const int64_t begin = stored_output(output) * row + (past * stored + channels.begin) * taps;
+    source_(parameters_.front(), {begin, begin + channels.length() * taps}, of_frame.data());
+    // The frame before the first of a position is the last one of the position before.
+    const int64_t frame = (own - past + held) % held, kernel_frame = stored_frames_ - (own < past ? 2 : 1);
+    for (int64_t c = channels.begin; c < channels.end; ++c) {
+      const int64_t input = c * held + frame;
+      if (input < inputs.begin || input >= inputs.end) continue;
+      std::copy_n(of_frame.data() + (c - channels.begin) * taps, taps,
+                  out + ((input - inputs.begin) * stored_frames_ + kernel_frame) * taps);
+    }
+  }
 }
 
 void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float* out) const {
@@ -231,8 +259,10 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
 void FoldedConvolution::read_bias(float* out, bool with_shift) const {
   if (product_) return product_->read_bias(out);
   std::fill_n(out, shape_.outputs, 0.0f);
-  if (op_.convolution.bias) source_(parameters_[modules_], {0, shape_.outputs}, out);
-  if (op_.convolution.stored_order != StoredOrder::channel_row_column) {
+  const ConvolutionTraits& traits = op_.convolution;
+  if (traits.bias) source_(parameters_[modules_], {0, shape_.outputs / traits.frames_in_channels}, out);
+  if (traits.stored_order != StoredOrder::channel_row_column || traits.frames_in_channels > 1 ||
+      traits.grown_frames > 1) {
     const std::vector<float> stored(out, out + shape_.outputs);
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];
   }

@@ -56,7 +56,9 @@ bool packs_on_gpu(const Graph& graph, const Op& op);
 /// - over nearest upsampling the kernel becomes those of the four phases (sum_phases());
 /// - a kernel with more frames than the operation keeps its last frames; if the frames before the clip repeat
 ///   its first one, the other taps are added to the first frame kept (ConvolutionTraits::stored_frames);
-/// - outputs that are stored in another order of pixels and channels are reordered for depth_to_space.
+/// - outputs that are stored in another order of pixels and channels are reordered for depth_to_space;
+/// - a kernel of one frame becomes that of several frames in the channels, with zeros for all other frames
+///   (ConvolutionTraits::frames_in_channels, stacks_past).
 /// Reading is const and may happen on several threads at once.
 class FoldedConvolution {
  public:
@@ -75,7 +77,7 @@ class FoldedConvolution {
   void read_bias(float* out, bool with_shift = true) const;
 
  private:
-  /// Index of an output in the order in which the model stores outputs (StoredOrder).
+  /// Index of an output in the order in which the model stores outputs (StoredOrder, grown_frames).
   int64_t stored_output(int64_t output) const;
   /// Stored taps of one input over one frame of the operation's kernel: `from` is [stored frame][tap].
   void take_frame(const float* from, int64_t frame, float* taps) const;
@@ -83,6 +85,8 @@ class FoldedConvolution {
   void fold_mix_factor();
   void fold_scale();
   void read_stored(int64_t output, const Interval& inputs, float* out) const;
+  /// Stored taps where positions hold several frames, or where the inputs of two frames are stacked.
+  void read_by_frame(int64_t output, const Interval& inputs, float* out) const;
   void add_shortcut(int64_t output, const Interval& inputs, float* own_frame) const;
 
   const Op& op_;

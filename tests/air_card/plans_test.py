@@ -16,6 +16,7 @@ BUILT_IN = {
     "open-sora-plan": ((1, 4, 2, 8, 8), (5, 64, 64)), "taesd": ((1, 4, 8, 8), (1, 64, 64)), "taef1": ((1, 16, 8, 8), (1, 64, 64)),
     "qwen-image": ((1, 16, 1, 8, 8), (1, 64, 64)), "qwen-image-2.1": ((1, 64, 1, 4, 4), (1, 64, 64)),
     "wan2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "wan2.2": ((1, 48, 2, 4, 4), (5, 64, 64)), "seedvr2": ((1, 16, 2, 8, 8), (5, 64, 64)),
+    "taew2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "taeltx2": ((1, 128, 2, 2, 2), (9, 64, 64)),
 }
 # Random weights of these models take seconds to generate.
 HEAVY = {"hunyuan-video-1.5", "ltx-2", "ltx-video", "wan2.2", "qwen-image-2.1"}

@@ -167,6 +167,33 @@ inline nlohmann::json random_hunyuan_video_15_config(Random& random) {
   return config;
 }
 
+/// Config of a small TAEHV.
+inline nlohmann::json tiny_taehv_config() {
+  return {{"_class_name", "TAEHV"},
+          {"latent_channels", 4},
+          {"decoder_block_out_channels", {8, 6, 6, 4}},
+          {"num_decoder_blocks", {1, 1, 1}}};
+}
+
+inline nlohmann::json random_taehv_config(Random& random) {
+  nlohmann::json config = tiny_taehv_config();
+  std::vector<int64_t> blocks, widths{random.integer(1, 20)};
+  std::vector<bool> frames, pixels;
+  for (int64_t i = random.integer(1, 3); i > 0; --i) {
+    blocks.push_back(random.integer(0, 2));
+    widths.push_back(random.integer(1, 20));
+    frames.push_back(random.chance(0.6));
+    pixels.push_back(random.chance(0.7));
+  }
+  config["num_decoder_blocks"] = blocks;
+  config["decoder_block_out_channels"] = widths;
+  config["decoder_time_upscale"] = frames;
+  config["decoder_space_upscale"] = pixels;
+  config["patch_size"] = random.pick<int64_t>({1, 1, 2, 3});
+  config["out_channels"] = random.pick<int64_t>({1, 3});
+  return config;
+}
+
 /// Config of a small VideoAutoencoderKLWrapper, SeedVR2's.
 inline nlohmann::json tiny_seedvr2_config() {
   return {{"_class_name", "VideoAutoencoderKLWrapper"},

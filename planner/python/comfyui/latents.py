@@ -42,6 +42,8 @@ def decoder_input(latent: Any, known: Any, module: Any) -> Any:
     """The latent as the decoder takes it. ComfyUI's modules undo their scaling inside their own decode."""
     shape, model = decoder_shape(latent.shape, known), known.model
     model.picture_shape(shape)  # raises InputError for another number of channels, before they meet the statistics
+    if hasattr(module, "process_in"):  # taehv scales latents for its transformer
+        return module.process_in(latent)
     mean, deviation = _statistics(module, known)
     if mean is None:
         return latent.movedim(0, 1)[None] if len(shape) != latent.dim() else latent
@@ -87,7 +89,10 @@ def image_of(vae: Any, sample: Any) -> Any:
     """Converts a decoded sample to ComfyUI's IMAGE. A clip becomes a batch of pictures, as in ComfyUI's own node."""
     import torch
 
-    picture = vae.process_output(sample.float())
+    picture = sample.float()
+    if hasattr(vae.first_stage_model, "frames_to_trim"):  # taehv's own pictures are 0 … 1
+        picture = (picture + 1) / 2
+    picture = vae.process_output(picture)
     if picture.dim() == 5:
         picture = picture.movedim(2, 1).flatten(0, 1)
     if picture.shape[1] == 12:  # 2×2 pixels of 3 channels, if process_output did not unshuffle them

@@ -483,6 +483,31 @@ def _tiny(shapes: Shapes, module: Any) -> dict:
     }
 
 
+def _taehv(shapes: Shapes, module: Any) -> dict:
+    """taehv's decoder is a sequence: a clamp, a convolution, an activation, then memory blocks, upsamplings, growths and convolutions."""
+    if "decoder.0.weight" in shapes:
+        raise Unsupported("decoder.0.weight: taehv's larger decoder is not supported; expected a clamp first")
+    if getattr(module, "is_cogvideox", False):
+        raise Unsupported("is_cogvideox is True: the number of frames that this decoder drops depends on the clip")
+    activation = _child(module, "decoder.2")
+    if activation is not None and type(activation).__name__ != "ReLU":
+        raise Unsupported(f"decoder.2 is {type(activation).__name__}, expected ReLU")
+    last = _numbered(shapes, r"decoder\.(\d+)\.") - 1
+    growths = [number for number in range(3, last) if f"decoder.{number}.conv.weight" in shapes]
+    grown = [shapes[f"decoder.{number}.conv.weight"] for number in growths]
+    channels = shapes[f"decoder.{last}.weight"][0]
+    patch = getattr(module, "patch_size", math.isqrt(channels // 3))
+    return {
+        "_class_name": _class_of("taehv"),
+        "latent_channels": shapes["decoder.1.weight"][1],
+        "out_channels": channels // patch**2,
+        "patch_size": patch,
+        "num_decoder_blocks": [growth - begin - 1 for growth, begin in zip(growths, [3, *(growth + 2 for growth in growths)])],
+        "decoder_block_out_channels": [*[inputs for _, inputs, *_ in grown], shapes[f"decoder.{last}.weight"][1]],
+        "decoder_time_upscale": [outputs == 2 * inputs for outputs, inputs, *_ in grown],
+    }
+
+
 def _seedvr2(shapes: Shapes, module: Any) -> dict:
     widths = _widths(shapes, "decoder.up_blocks", "resnets.0.conv2.weight")
     levels = len(widths)
@@ -523,11 +548,12 @@ _SCHEMES = {
     "seedvr2": _Scheme(_seedvr2, _seedvr2_encoder),
     "svd": _Scheme(_svd),
     "tiny": _Scheme(_tiny, decoder=""),
+    "taehv": _Scheme(_taehv),
 }
 """By the keys of the families whose marks _core.original_names() finds."""
 
 _KNOWN = (
-    "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",
+    "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "taehv", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",
     "SeedVR2", "Stable Video Diffusion",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@
 #include "decoder/operations/operation.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_pictures.h"
+#include "tests/support/tiny_video.h"
 
 namespace headroom {
 namespace {
@@ -64,6 +65,45 @@ TEST_CASE("values of AutoencoderTiny that are not supported are refused by their
   json fewer = test::tiny_autoencoder_tiny_config();
   fewer.erase("decoder_block_out_channels");
   refuses(fewer, {"decoder_block_out_channels: missing"});
+}
+
+json changed_taehv(const char* key, const json& value) {
+  return test::changed(test::tiny_taehv_config(), key, value);
+}
+
+TEST_CASE("TAEHV's layers are numbered as in its sequence, and the last doubling makes frames of channels") {
+  const Model model = resolve_model("taehv");
+  CHECK(model.name == "taew2.1");
+  CHECK(model.decodes_clips);
+  CHECK(resolve_model("taehv").graph.find_op("decoder.15.conv.4") != OpId{-1});
+  const auto shape = [&](const char* op) {
+    return parameters_of(model.graph, model.graph.op(model.graph.find_op(op))).front().shape;
+  };
+  CHECK(shape("decoder.3.conv.0") == std::vector<int64_t>{256, 512, 3, 3});
+  CHECK(shape("decoder.13.conv") == std::vector<int64_t>{256, 128, 1, 1});
+  CHECK(shape("decoder.15.conv.0") == std::vector<int64_t>{64, 128, 3, 3});
+  CHECK(shape("decoder.15.conv.4") == std::vector<int64_t>{64, 64, 3, 3});
+  CHECK(shape("decoder.19.conv") == std::vector<int64_t>{128, 64, 1, 1});
+  CHECK(shape("decoder.22") == std::vector<int64_t>{3, 64, 3, 3});
+  // Two frames in the channels.
+  const Op& block = model.graph.op(model.graph.find_op("decoder.15.conv.2"));
+  CHECK(model.graph.tensor(block.output).channels == 128);
+  CHECK(model.graph.tensor(block.output).scale == Axes<int32_t>{1, 4, 4});
+  const Op& frames = model.graph.op(model.graph.find_op("decoder.19"));
+  CHECK(frames.kind == OpKind::depth_to_space);
+  CHECK(model.graph.tensor(frames.output).channels == 64);
+  CHECK(model.graph.tensor(frames.output).scale == Axes<int32_t>{4, 4, 4});
+}
+
+TEST_CASE("values of TAEHV that are not supported are refused by their key") {
+  refuses(changed_taehv("arch_variant", "super"), {"config.json: arch_variant", "super", "null"});
+  refuses(changed_taehv("num_decoder_blocks", json::array()), {"num_decoder_blocks", "at least one"});
+  refuses(changed_taehv("decoder_time_upscale", {true}), {"decoder_time_upscale", "3", "1"});
+  refuses(changed_taehv("decoder_space_upscale", {1, 1, 1}), {"decoder_space_upscale[0]"});
+  refuses(changed_taehv("decoder_block_out_channels", {8, 8, 8}), {"decoder_block_out_channels", "4", "3"});
+  json h3 = changed_taehv("latent_channels", 24);
+  h3["patch_size"] = 2;
+  refuses(h3, {"latent_channels", "24 channels are MiniMax-H3's"});
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ using test::model_of;
 using test::refuses;
 
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
-  for (const char* name :
-       {"wan2.1", "wan2.1-upscale2x", "wan2.2", "qwen-image", "open-sora-plan", "hunyuan-video",
-        "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2", "ltx-video", "seedvr2"}) {
+  for (const char* name : {"wan2.1", "wan2.1-upscale2x", "wan2.2", "qwen-image", "open-sora-plan",
+                           "hunyuan-video", "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2",
+                           "ltx-video", "seedvr2", "taew2.1", "taeltx2"}) {
     CAPTURE(name);
     const Model clips = resolve_model(name), picture = for_frames(clips, 1);
     CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());
@@ -51,7 +51,8 @@ TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unf
         CHECK(now[i].shape == then[i].shape);
       }
     }
-    CHECK(flops < 0.45 * before);
+    // TAEHV needs all frames of a latent frame, up to the last doubling.
+    CHECK(flops < (clips.class_name == "TAEHV" ? 0.8 : 0.45) * before);
     const Axes<int32_t> scale = clips.graph.tensor(clips.graph.output()).scale;
     CHECK(picture.graph.tensor(picture.graph.output()).scale == Axes<int32_t>{1, scale.y, scale.x});
   }

@@ -137,6 +137,10 @@ TEST_CASE(
   check_any_plan_of_clips(14000, 40, 1, test::random_hunyuan_video_15_config);
 }
 
+TEST_CASE("any plan of a TAEHV gives the frames of its untiled decode, within its peak") {
+  check_any_plan_of_clips(5500, 40, 1, test::random_taehv_config);
+}
+
 TEST_CASE("any plan of SeedVR2's decoder gives the frames of its untiled decode, within its peak") {
   check_any_plan_of_clips(12000, 40, 2, test::random_seedvr2_config);
 }

@@ -138,6 +138,10 @@ TEST_CASE("any plan for a GPU: AutoencoderKLHunyuanVideo15", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_video_15_config);
 }
 
+TEST_CASE("any plan for a GPU: TAEHV", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 1, test::random_taehv_config);
+}
+
 TEST_CASE("any plan for a GPU: SeedVR2's decoder", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_seedvr2_config);
 }

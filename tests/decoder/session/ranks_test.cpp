@@ -90,6 +90,10 @@ TEST_CASE("several ranks: HunyuanVideo's decoders") {
   });
 }
 
+TEST_CASE("several ranks: TAEHV") {
+  check_drawn_ranks(8, 1, test::random_taehv_config);
+}
+
 TEST_CASE("several ranks: SeedVR2's decoder") {
   check_drawn_ranks(12, 3, test::random_seedvr2_config);
 }

@@ -35,6 +35,7 @@ class Unfolded {
   template <class Input>
   double output(int64_t o, const Input& input) const {
     const ConvolutionTraits& traits = op_.convolution;
+    if (traits.frames_in_channels * traits.grown_frames > 1 || traits.stacks_past) return of_frame(o, input);
     const size_t modules = std::max<size_t>(1, traits.stacked.size());
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
     const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
@@ -68,6 +69,27 @@ class Unfolded {
   }
 
  private:
+  /// The model convolves each frame on its own. Before that it stacks the frame before behind the frame's
+  /// channels. Afterwards the outputs of all new frames follow one another.
+  template <class Input>
+  double of_frame(int64_t o, const Input& input) const {
+    const ConvolutionTraits& traits = op_.convolution;
+    const int64_t held = traits.frames_in_channels, grown = traits.grown_frames, made = held * grown;
+    const int64_t frame = o % made / grown, stored = o % grown * (shape_.outputs / made) + o / made;
+    const int64_t channels = shape_.inputs / held, stacked = traits.stacks_past ? 2 : 1;
+    auto tap = values_[0].begin() + stored * stacked * channels * shape_.rows * shape_.columns;
+    double sum = traits.bias ? double(values_[1][static_cast<size_t>(stored)]) : 0;
+    for (int64_t i = 0; i < stacked * channels; ++i) {
+      const int64_t read = frame - i / channels, of_position = (read + held) % held;
+      for (int64_t y = 0; y < shape_.rows; ++y) {
+        for (int64_t x = 0; x < shape_.columns; ++x)
+          sum += double(*tap++) * input(frames_ - (read < 0 ? 2 : 1), y - shape_.rows / 2,
+                                        x - shape_.columns / 2, i % channels * held + of_position);
+      }
+    }
+    return sum;
+  }
+
   /// By what a reference does with them: einops "b (c q r) h w -> b c (h r) (w q)", "b (r q c) h w -> …".
   int64_t stored_output(int64_t o) const {
     const int64_t side = op_.convolution.stored_side, pixels = side * side;
@@ -168,6 +190,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
   };
   test::Random random(4);
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, stacked = 0;
+  int64_t held = 0, grown = 0, past = 0;
   int64_t last_taps = 0, sums = 0, tiled = 0, by_columns = 0, scaled = 0, by_pixels = 0, factors = 0,
           both_ends = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
@@ -212,10 +235,13 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       by_pixels += op.convolution.stored_order == StoredOrder::row_column_channel;
       scaled += op.convolution.scale != 1;
       tiled += op.convolution.tiled_shortcut;
+      held += op.convolution.frames_in_channels > 2;
+      grown += op.convolution.grown_frames > 1;
+      past += op.convolution.stacks_past;
     }
   }
   for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, stacked, last_taps, sums,
-                             by_columns, by_pixels, scaled, tiled, factors, both_ends})
+                             by_columns, by_pixels, scaled, tiled, factors, both_ends, held, grown, past})
     CHECK(seen > 0);
 }
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Small decodes of tiny decoders that diffusers does not have, for tests/decoder/session/golden_test.cpp.
+
+    build/venv/bin/python tests/reference/make_golden_tiny.py [FOLDER]    # default: tests/data/golden
+
+Each case is a folder taehv*: config.json and the output expected.npy. Weights and latents are random, seeded as in
+make_golden.py. Needs torch, diffusers and numpy, and no network.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from make_golden import LATENT_SEED, THREADS, WEIGHTS_SEED
+from random_weights import fill_module, random_latent
+from tiny_decoders import TAEHV
+
+# name: (latent shape, changes to the config)
+CASES = {
+    # The levels of the published decoder, narrower.
+    "taehv": ((1, 4, 2, 3, 2), {"decoder_block_out_channels": [16, 8, 6, 6], "num_decoder_blocks": [3, 3, 3]}),
+    "taehv_one_frame": ((2, 4, 1, 3, 2), {}),
+    "taehv_patches": ((1, 6, 2, 1, 3), {"latent_channels": 6, "patch_size": 2}),
+    "taehv_all_double": ((1, 4, 3, 2, 1), {"decoder_time_upscale": [True, True, True], "patch_size": 2}),
+    "taehv_all_double_one_frame": ((1, 4, 1, 2, 3), {"decoder_time_upscale": [True, True, True]}),
+    "taehv_first_doubles": (
+        (1, 4, 3, 3, 3),
+        {"decoder_time_upscale": [True, False, False], "decoder_space_upscale": [True, False, True], "out_channels": 1},
+    ),
+    "taehv_still": ((1, 4, 2, 3, 2), {"decoder_time_upscale": [False, False, False]}),
+}
+
+
+def config_of(changes):
+    config = {
+        "_class_name": "TAEHV",
+        "decoder_block_out_channels": [8, 6, 6, 4],
+        "decoder_space_upscale": [True, True, True],
+        "decoder_time_upscale": [False, True, True],
+        "latent_channels": 4,
+        "num_decoder_blocks": [1, 1, 2],
+        "out_channels": 3,
+        "patch_size": 1,
+    }
+    return config | changes
+
+
+def make(folder, shape, config):
+    model = fill_module(TAEHV(config), WEIGHTS_SEED).eval()
+    with torch.inference_mode():
+        clip = model.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).numpy()
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    np.save(folder / "expected.npy", np.ascontiguousarray(clip[:, :, 0] if clip.shape[2] == 1 else clip))
+
+
+def main():
+    torch.set_num_threads(THREADS)
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
+    for folder in root.glob("taehv*"):
+        shutil.rmtree(folder)
+    for name, (shape, changes) in CASES.items():
+        make(root / name, shape, config_of(changes))
+    total = sum(file.stat().st_size for file in root.glob("taehv*/*"))
+    print(f"{len(CASES)} cases, {total / 1024:.0f} KiB in {root}")
+
+
+if __name__ == "__main__":
+    main()
