@@ -20,6 +20,7 @@ struct Config {
   std::vector<int64_t> blocks{3, 3, 3, 1};  ///< of each resolution, from the coarsest
   Activation activation = Activation::relu;
   int32_t factor = 2;  ///< upsampling factor between resolutions
+  bool pools = false;  ///< blocks of the coarsest resolution begin with a GroupNorm, as TAEF2's do
 };
 
 /// Reads the width. All resolutions must have the same width, since upsampling convolutions keep their
@@ -58,13 +59,14 @@ Config read_config(const JsonFields& json) {
     static_cast<void>(json["decoder_block_out_channels"]);  // the default has another length
   }
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
+  if (json.has("use_midblock_gn")) config.pools = json["use_midblock_gn"].boolean();
   if (json.has("upsample_fn") && json["upsample_fn"].text() != "nearest")
     json["upsample_fn"].fail("'" + json["upsample_fn"].text() + "' is not supported; expected nearest");
   return config;
 }
 
-/// Adds the decoder's layers to a graph, numbered as in its torch.nn.Sequential. There is no barrier: every
-/// layer is a cut point.
+/// Adds the decoder's layers to a graph, numbered as in its torch.nn.Sequential. Only `pools` makes barriers:
+/// every layer is a cut point.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
@@ -76,11 +78,11 @@ class Builder {
         graph_.conv(next_layer(), x, config_.width, {1, 3, 3}, {.activation = config_.activation}));
     next_layer();  // the activation
     for (size_t stage = 0; stage + 1 < config_.blocks.size(); ++stage) {
-      x = blocks(x, config_.blocks[stage]);
+      x = blocks(x, config_.blocks[stage], stage == 0 && config_.pools);
       next_layer();  // the upsampling
       x = graph_.add_cut_point(upsampled_conv(next_layer(), x));
     }
-    x = blocks(x, config_.blocks.back());
+    x = blocks(x, config_.blocks.back(), config_.blocks.size() == 1 && config_.pools);
     // This decoder's pictures are 0 … 1. diffusers maps them to -1 … 1.
     graph_.set_output(
         graph_.conv(next_layer(), x, config_.out_channels, {1, 3, 3}, {.scale = 2, .shift = -1}));
@@ -89,9 +91,23 @@ class Builder {
  private:
   std::string next_layer() { return "decoder.layers." + std::to_string(layer_++); }
 
-  TensorId blocks(TensorId x, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) x = graph_.add_cut_point(block(next_layer(), x));
+  TensorId blocks(TensorId x, int64_t count, bool pool) {
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string name = next_layer();
+      x = graph_.add_cut_point(block(name, pool ? pooled(name + ".pool", x) : x));
+    }
     return x;
+  }
+
+  /// Adds what a GroupNorm over the whole picture makes of x.
+  TensorId pooled(const std::string& name, TensorId x) {
+    constexpr int32_t kGroups = 4, kWidening = 4;
+    constexpr double kEpsilon = 1e-5;
+    TensorId h = graph_.conv(name + ".0", x, kWidening * config_.width, {1, 1, 1}, {.bias = false});
+    const TensorId statistics = graph_.statistics(name + ".1.statistics", h, kGroups, kEpsilon);
+    h = graph_.norm(name + ".1", h, statistics, Activation::relu);
+    h = graph_.conv(name + ".3", h, config_.width, {1, 1, 1}, {.bias = false});
+    return graph_.add_cut_point(graph_.add(name, h, x));
   }
 
   TensorId block(const std::string& name, TensorId x) {
@@ -259,7 +275,8 @@ std::vector<Renaming> renamings(const CheckpointNames&) {
 }  // namespace
 
 // diffusers 0.42.1: models/autoencoders/autoencoder_tiny.py, with DecoderTiny of vae.py and
-// AutoencoderTinyBlock of models/unets/unet_2d_blocks.py. TAEHV: madebyollin/taehv, taehv.py.
+// AutoencoderTinyBlock of models/unets/unet_2d_blocks.py. TAEF2: madebyollin/taesd, taesd.py. TAEHV:
+// madebyollin/taehv, taehv.py.
 std::vector<Family> autoencoder_tiny_families() {
   const std::string tiny =
       R"({"_class_name": "AutoencoderTiny", "decoder_block_out_channels": [64, 64, 64, 64],
@@ -274,7 +291,8 @@ std::vector<Family> autoencoder_tiny_families() {
                               .beside = "1.weight",  // the encoder has none
                               .renamings = renamings},
            .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
-                         {"taef1", tiny + R"("latent_channels": 16})"}},
+                         {"taef1", tiny + R"("latent_channels": 16})"},
+                         {"taef2", tiny + R"("latent_channels": 32, "use_midblock_gn": true})"}},
            .build = build},
           {.class_name = "TAEHV",
            .source_file = "taehv.py",

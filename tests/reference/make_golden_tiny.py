@@ -3,7 +3,7 @@
 
     build/venv/bin/python tests/reference/make_golden_tiny.py [FOLDER]    # default: tests/data/golden
 
-Each case is a folder taehv*: config.json and the output expected.npy. Weights and latents are random, seeded as in
+Each case is a folder taehv* or taef2*: config.json and the output expected.npy. Weights and latents are random, seeded as in
 make_golden.py. Needs torch, diffusers and numpy, and no network.
 """
 
@@ -17,7 +17,7 @@ import torch
 
 from make_golden import LATENT_SEED, THREADS, WEIGHTS_SEED
 from random_weights import fill_module, random_latent
-from tiny_decoders import TAEHV
+from tiny_decoders import TAEF2, TAEHV
 
 # name: (latent shape, changes to the config)
 CASES = {
@@ -33,6 +33,22 @@ CASES = {
     ),
     "taehv_still": ((1, 4, 2, 3, 2), {"decoder_time_upscale": [False, False, False]}),
 }
+TAEF2_CASES = {
+    "taef2": ((1, 4, 5, 3), {"decoder_block_out_channels": [8] * 4, "num_decoder_blocks": [3, 3, 3, 1]}),
+    "taef2_small": ((2, 6, 4, 7), {"latent_channels": 6, "num_decoder_blocks": [2, 0]}),
+}
+
+
+def taef2_config_of(changes):
+    config = {
+        "_class_name": "AutoencoderTiny",
+        "decoder_block_out_channels": [12, 12],
+        "latent_channels": 4,
+        "num_decoder_blocks": [1, 1],
+        "out_channels": 3,
+        "use_midblock_gn": True,
+    }
+    return config | changes
 
 
 def config_of(changes):
@@ -49,24 +65,26 @@ def config_of(changes):
     return config | changes
 
 
-def make(folder, shape, config):
-    model = fill_module(TAEHV(config), WEIGHTS_SEED).eval()
+def make(folder, shape, decoder, config):
+    model = fill_module(decoder(config), WEIGHTS_SEED).eval()
     with torch.inference_mode():
-        clip = model.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).numpy()
+        made = model.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).numpy()
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    np.save(folder / "expected.npy", np.ascontiguousarray(clip[:, :, 0] if clip.shape[2] == 1 else clip))
+    np.save(folder / "expected.npy", np.ascontiguousarray(made[:, :, 0] if made.ndim == 5 and made.shape[2] == 1 else made))
 
 
 def main():
     torch.set_num_threads(THREADS)
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
-    for folder in root.glob("taehv*"):
+    for folder in [*root.glob("taehv*"), *root.glob("taef2*")]:
         shutil.rmtree(folder)
     for name, (shape, changes) in CASES.items():
-        make(root / name, shape, config_of(changes))
-    total = sum(file.stat().st_size for file in root.glob("taehv*/*"))
-    print(f"{len(CASES)} cases, {total / 1024:.0f} KiB in {root}")
+        make(root / name, shape, TAEHV, config_of(changes))
+    for name, (shape, changes) in TAEF2_CASES.items():
+        make(root / name, shape, TAEF2, taef2_config_of(changes))
+    total = sum(file.stat().st_size for pattern in ("taehv*/*", "taef2*/*") for file in root.glob(pattern))
+    print(f"{len(CASES) + len(TAEF2_CASES)} cases, {total / 1024:.0f} KiB in {root}")
 
 
 if __name__ == "__main__":

@@ -74,3 +74,22 @@ class TAEHV(nn.Module):
                 frames = [layer(frame) for frame in frames]
         frames = [F.pixel_shuffle(frame, self.patch).clamp(0, 1) for frame in frames[self.dropped :]]
         return 2 * torch.stack(frames, dim=2) - 1
+
+
+class TAEF2(nn.Module):
+    """AutoencoderTiny's decoder, whose first blocks begin with a GroupNorm. Names are those of diffusers' class."""
+
+    def __init__(self, config):
+        super().__init__()
+        width, blocks = config["decoder_block_out_channels"][0], config["num_decoder_blocks"]
+        layers = [conv(config["latent_channels"], width), nn.ReLU()]
+        for stage, count in enumerate(blocks):
+            layers += [Block(width, pools=stage == 0) for _ in range(count)]
+            if stage + 1 < len(blocks):
+                layers += [nn.Upsample(scale_factor=2), conv(width, width, bias=False)]
+        layers += [conv(width, config["out_channels"])]
+        self.decoder = nn.Module()
+        self.decoder.layers = nn.Sequential(*layers)
+
+    def decode(self, latent):
+        return 2 * self.decoder.layers(Clamp()(latent)) - 1

@@ -33,6 +33,16 @@ inline nlohmann::json random_autoencoder_tiny_config(Random& random) {
   return config;
 }
 
+/// Random config of an AutoencoderTiny with TAEF2's norms.
+inline nlohmann::json random_taef2_config(Random& random) {
+  nlohmann::json config = random_autoencoder_tiny_config(random);
+  std::vector<int64_t> blocks = config["num_decoder_blocks"];
+  blocks[0] = random.integer(1, 3);
+  config["num_decoder_blocks"] = blocks;
+  config["use_midblock_gn"] = true;
+  return config;
+}
+
 inline nlohmann::json tiny_hunyuan_image_config() {
   return {{"_class_name", "AutoencoderKLHunyuanImage"},
           {"latent_channels", 8},

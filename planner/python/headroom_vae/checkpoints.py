@@ -55,6 +55,8 @@ def recognise(module: Any) -> Recognised:
     config, model = known_model(tensors, module)
     name = config["_class_name"]
     rules = LayerRules(name in _OUTSIDE_PADDING, config.get("decoder_spatial_padding_mode", "zeros"), both_ends=model.frames_in_batch)
+    if config.get("use_midblock_gn"):
+        rules = replace(rules, norm=(4, 1e-5))
     remark = {_class_of("hunyuan_video"): _HUNYUAN_VIDEO_CLIPS, _class_of("svd"): _SVD_CLIPS}.get(name, "")
     known = Recognised(model, rules, name == _class_of("seedvr2"), remark)
     try:
@@ -480,6 +482,7 @@ def _tiny(shapes: Shapes, module: Any) -> dict:
         "out_channels": shapes[f"{last}.weight"][0],
         "num_decoder_blocks": stages,
         "decoder_block_out_channels": [shapes["1.weight"][0]] * len(stages),
+        "use_midblock_gn": "3.pool.0.weight" in shapes,
     }
 
 

@@ -35,6 +35,8 @@ class LayerRules:
     padding_mode: str = "zeros"
     both_ends: bool = False
     """Kernels over frames read zeros at both ends of the clip, and norms before them have another epsilon."""
+    norm: tuple[int, float] = (32, 1e-6)
+    """Groups and epsilon of GroupNorms."""
     read: frozenset[str] | None = None
     """Names of the parameters that Headroom reads. Settings of a layer without any do not matter. None: all layers matter."""
     strided: Mapping[str, tuple] = field(default_factory=dict)
@@ -97,7 +99,8 @@ def _expected(name: str, module: Any, rules: LayerRules) -> dict[str, Any]:
         elif axes == 3:
             expected |= {"padding": (0, *same[1:]), "_padding": kernel[0] - 1}
     elif isinstance(module, torch.nn.GroupNorm):
-        expected |= {"num_groups": 32, "eps": 1e-5 if rules.both_ends and ".time_stack." in name else 1e-6}
+        groups, epsilon = rules.norm
+        expected |= {"num_groups": groups, "eps": 1e-5 if rules.both_ends and ".time_stack." in name else epsilon}
     elif isinstance(module, torch.nn.LayerNorm):
         expected |= {"eps": 1e-6}
     elif isinstance(module, torch.nn.Upsample):

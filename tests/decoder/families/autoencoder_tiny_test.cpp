@@ -67,6 +67,22 @@ TEST_CASE("values of AutoencoderTiny that are not supported are refused by their
   refuses(fewer, {"decoder_block_out_channels: missing"});
 }
 
+TEST_CASE("TAEF2's blocks of the coarsest resolution begin with a norm over the whole picture") {
+  const Model model = resolve_model("taef2");
+  int64_t norms = 0;
+  for (const Op& op : model.graph.ops()) {
+    if (op.kind != OpKind::statistics) continue;
+    ++norms;
+    CHECK(op.groups == 4);
+    CHECK(op.epsilon == 1e-5);
+    CHECK(model.graph.tensor(op.inputs[0]).channels == 256);
+    CHECK(model.graph.tensor(op.inputs[0]).scale == Axes<int32_t>{1, 1, 1});
+  }
+  CHECK(norms == 3);
+  for (const char* name : {"decoder.layers.2.pool.0", "decoder.layers.4.pool.1", "decoder.layers.3.pool.3"})
+    CHECK(model.graph.find_op(name) != OpId{-1});
+}
+
 json changed_taehv(const char* key, const json& value) {
   return test::changed(test::tiny_taehv_config(), key, value);
 }

@@ -32,7 +32,7 @@ std::vector<Family> families() {
       {test::tiny_autoencoder_tiny_config(),
        {"latent_channels", "out_channels", "upsampling_scaling_factor"},
        {"decoder_block_out_channels", "num_decoder_blocks"},
-       {}},
+       {"use_midblock_gn"}},
       {test::tiny_taehv_config(),
        {"latent_channels", "out_channels", "patch_size"},
        {"decoder_block_out_channels", "num_decoder_blocks"},

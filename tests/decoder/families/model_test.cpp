@@ -62,6 +62,7 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
       {"taew2.2", "TAEHV", 48, 1, 9923532, {4, 16, 16}, true},
       {"svd", "AutoencoderKLTemporalDecoder", 4, 0.18215, 63579183, {1, 8, 8}, true},
       {"taef1", "AutoencoderTiny", 16, 1, 1222531 + 12 * 9 * 64, {1, 8, 8}},
+      {"taef2", "AutoencoderTiny", 32, 1, 1338499, {1, 8, 8}},
       {"taesd", "AutoencoderTiny", 4, 1, 1222531, {1, 8, 8}},
       {"wan2.1", "AutoencoderKLWan", 16, std::nullopt, 73295603, {4, 8, 8}, true},
       {"wan2.1-upscale2x",

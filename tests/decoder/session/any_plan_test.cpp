@@ -101,6 +101,11 @@ TEST_CASE("any plan of an AutoencoderTiny gives the pixels of its untiled decode
   CHECK(seen.went_on > 10);
 }
 
+TEST_CASE("any plan of TAEF2's network gives the pixels of its untiled decode, within its peak") {
+  const Seen seen = check_any_plan(5800, 40, {.least_side = 3}, test::random_taef2_config);
+  CHECK(seen.cut > 10);
+}
+
 TEST_CASE(
     "any plan of an AutoencoderKLHunyuanImage gives the pixels of its untiled decode, within its peak") {
   check_any_plan(6000, 30, {}, test::random_hunyuan_image_config);

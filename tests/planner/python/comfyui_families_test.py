@@ -31,7 +31,7 @@ from comfyui_support import (
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "reference"))
 from seedvr2 import SeedVR2  # noqa: E402
-from tiny_decoders import TAEHV  # noqa: E402
+from tiny_decoders import TAEF2, TAEHV  # noqa: E402
 
 CLOSE = 1e-4
 
@@ -201,6 +201,19 @@ class ByNames(unittest.TestCase):
         self.assert_close(self.decoded(made, z), image(vae.decode((z - 0.2) * 1.5).sample))
         made.taesd_decoder.get_submodule("3").skip = torch.nn.Conv2d(8, 8, 1, bias=False)
         with self.assertRaisesRegex(headroom_vae.Unsupported, r"taesd_decoder\.3\.skip\.weight: \w+ has no such tensor"):
+            self.decoded(Another(made), z)
+
+    @torch.no_grad()
+    def test_taef2(self):
+        torch.manual_seed(0)
+        vae = TAEF2({"latent_channels": 4, "out_channels": 3, "decoder_block_out_channels": [8] * 3, "num_decoder_blocks": [2, 1, 1]})
+        made = Renamed(vae, lambda name: ".".join(["taesd_decoder", str(int(name.split(".")[2]) + 1), *name.split(".")[3:]]))
+        z = random_latent(1, 4, 4, 5)
+        pool = made.taesd_decoder.get_submodule("3.pool")
+        pool.add_module("1", vae.get_submodule("decoder.layers.2.pool.1"))
+        self.assert_close(self.decoded(made, z), image(vae.decode(z)))
+        pool.get_submodule("1").num_groups = 8
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "num_groups is 8, expected 4"):
             self.decoded(Another(made), z)
 
     @torch.no_grad()
