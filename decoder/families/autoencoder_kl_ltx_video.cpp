@@ -37,6 +37,9 @@ struct Config {
   bool plain_shortcuts =
       /// 1 × 1 convolutions are direct modules, without a submodule `conv`
       false;
+  /// Norms have a scale and a shift, which the model computes from the time step of a decode. For one time
+  /// step they are constants, under the names of a norm's parameters.
+  bool conditioned = false;
 };
 
 /// A class's defaults for missing keys. Lists begin with the finest resolution, as in diffusers. Only
@@ -152,10 +155,8 @@ void check_widths(const JsonFields& json, const Config& config) {
   }
 }
 
-/// Rejects decoders that need more input than the latent: a timestep or noise.
+/// Rejects decoders that need more input than the latent and a time step.
 void refuse_inputs(const JsonFields& json) {
-  if (json.has("timestep_conditioning") && json["timestep_conditioning"].boolean())
-    json["timestep_conditioning"].fail("decoders that are given a timestep are not supported");
   const std::vector<bool> noise = truths(json, "decoder_inject_noise", {}, 1);
   for (bool injects : noise) {
     if (injects) json["decoder_inject_noise"].fail("decoders that add noise are not supported");
@@ -176,6 +177,9 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
     return json.has(key) ? json[key].integer(1, most) : otherwise;
   };
   refuse_inputs(json);
+  if (json.has("timestep_conditioning")) config.conditioned = json["timestep_conditioning"].boolean();
+  if (config.conditioned && defaults.picks_edges)
+    json["timestep_conditioning"].fail("decoders of this class that are given a time step are not supported");
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
   config.picture_channels = integer("out_channels", 1024, config.picture_channels);
   config.patch = integer("patch_size", kMostPatch, config.patch);
@@ -189,6 +193,14 @@ Config read_config(const JsonFields& json, const Defaults& defaults) {
   }
   read_stages(json, defaults, config);
   check_widths(json, config);
+  int64_t channels = config.stages.front().width;
+  for (const Stage& stage : config.stages) {
+    // diffusers gives such a block the time step itself, with which it cannot compute.
+    if (config.conditioned && channels / stage.divisor != stage.channels())
+      json.fail("timestep_conditioning: expected one width before and after an upsampling, found " +
+                std::to_string(channels / stage.divisor) + " and " + std::to_string(stage.channels()));
+    channels = stage.channels();
+  }
   return config;
 }
 
@@ -395,7 +407,8 @@ class Builder {
   }
 
   TensorId norm(const std::string& name, TensorId x) {
-    return graph_.rms_norm(name, x, kRmsEpsilon, Activation::silu, kNoParameters);
+    const int32_t parameters = config_.conditioned ? kWeightAndBias : kNoParameters;
+    return graph_.rms_norm(name, x, kRmsEpsilon, Activation::silu, parameters);
   }
 
   TensorId resnets(const std::string& name, TensorId x, int64_t channels, int64_t count) {
@@ -475,6 +488,19 @@ const char* const kLtxVideo =
         "upsample_residual": [false, false, false, false], "upsample_factor": [1, 1, 1, 1],
         "timestep_conditioning": false, "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6,
         "scaling_factor": 1.0, "decoder_causal": false})";
+
+// LTX-Video 0.9.5's, which 0.9.6 to 0.9.8 share.
+const char* const kLtxVideo095 =
+    R"({"_class_name": "AutoencoderKLLTXVideo", "out_channels": 3, "latent_channels": 128,
+        "decoder_block_out_channels": [256, 512, 1024], "decoder_layers_per_block": [5, 5, 5, 5],
+        "decoder_spatio_temporal_scaling": [true, true, true], "decoder_inject_noise": [false, false, false, false],
+        "upsample_residual": [true, true, true], "upsample_factor": [2, 2, 2], "timestep_conditioning": true,
+        "block_out_channels": [128, 256, 512, 1024, 2048], "layers_per_block": [4, 6, 6, 2, 2],
+        "down_block_types": ["LTXVideo095DownBlock3D", "LTXVideo095DownBlock3D", "LTXVideo095DownBlock3D",
+                             "LTXVideo095DownBlock3D"],
+        "downsample_type": ["spatial", "temporal", "spatiotemporal", "spatiotemporal"],
+        "spatio_temporal_scaling": [true, true, true, true],
+        "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6, "scaling_factor": 1.0, "decoder_causal": false})";
 
 /// Modules of a checkpoint: residual blocks, an upsampling or downsampling, or a residual block that changes
 /// the width.
@@ -560,7 +586,7 @@ std::vector<Family> ltx_video_families() {
            .source_file = "autoencoder_kl_ltx.py",
            .packing = packing,
            .original_names = {.key = "ltx_video"},
-           .built_ins = {{"ltx-video", kLtxVideo}},
+           .built_ins = {{"ltx-video", kLtxVideo}, {"ltx-video-0.9.5", kLtxVideo095}},
            .build = build_ltx,
            .encoder = encoder_of<read_ltx_encoder>}};
 }

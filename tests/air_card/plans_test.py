@@ -13,6 +13,7 @@ BUILT_IN = {
     "flux": ((1, 16, 8, 8), (1, 64, 64)), "flux2": ((1, 32, 8, 8), (1, 64, 64)), "sana-dc-ae-f32c32": ((1, 32, 2, 2), (1, 64, 64)),
     "hunyuan-image-2.1": ((1, 64, 2, 2), (1, 64, 64)), "hunyuan-video": ((1, 16, 2, 8, 8), (5, 64, 64)),
     "hunyuan-video-1.5": ((1, 32, 2, 4, 4), (5, 64, 64)), "ltx-2": ((1, 128, 2, 2, 2), (9, 64, 64)), "ltx-video": ((1, 128, 2, 2, 2), (9, 64, 64)),
+    "ltx-video-0.9.5": ((1, 128, 2, 2, 2), (9, 64, 64)),
     "open-sora-plan": ((1, 4, 2, 8, 8), (5, 64, 64)), "taesd": ((1, 4, 8, 8), (1, 64, 64)), "taef1": ((1, 16, 8, 8), (1, 64, 64)),
     "taef2": ((1, 32, 8, 8), (1, 64, 64)),
     "qwen-image": ((1, 16, 1, 8, 8), (1, 64, 64)), "qwen-image-2.1": ((1, 64, 1, 4, 4), (1, 64, 64)),
@@ -20,7 +21,7 @@ BUILT_IN = {
     "taew2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "taeltx2": ((1, 128, 2, 2, 2), (9, 64, 64)),
 }
 # Random weights of these models take seconds to generate.
-HEAVY = {"hunyuan-video-1.5", "ltx-2", "ltx-video", "wan2.2", "qwen-image-2.1"}
+HEAVY = {"hunyuan-video-1.5", "ltx-2", "ltx-video", "ltx-video-0.9.5", "wan2.2", "qwen-image-2.1"}
 
 
 class Plans(AirCardTest):

@@ -265,6 +265,28 @@ inline nlohmann::json tiny_ltx2_video_config() {
           {"decoder_causal", false}};
 }
 
+/// Config of a small AutoencoderKLLTXVideo that is given a time step.
+inline nlohmann::json conditioned_ltx_video_config() {
+  return {{"_class_name", "AutoencoderKLLTXVideo"},
+          {"latent_channels", 4},
+          {"decoder_block_out_channels", {8, 16, 32}},
+          {"decoder_layers_per_block", {1, 1, 1, 1}},
+          {"decoder_spatio_temporal_scaling", {true, true, true}},
+          {"upsample_residual", {true, false, true}},
+          {"upsample_factor", {2, 2, 2}},
+          {"timestep_conditioning", true},
+          {"patch_size", 1}};
+}
+
+inline nlohmann::json random_conditioned_ltx_video_config(Random& random) {
+  nlohmann::json config = conditioned_ltx_video_config();
+  config["decoder_layers_per_block"] = {random.integer(0, 2), random.integer(0, 1), 1, random.integer(0, 1)};
+  config["upsample_residual"] = random.chance(0.5);
+  config["decoder_causal"] = random.chance(0.5);
+  config["patch_size"] = random.integer(1, 2);
+  return config;
+}
+
 /// Random config of AutoencoderKLLTX2Video or AutoencoderKLLTXVideo. Kernels mostly read one frame ahead.
 inline nlohmann::json random_ltx_video_config(Random& random) {
   nlohmann::json config = tiny_ltx2_video_config();

@@ -22,6 +22,7 @@ from .gradients import with_gradients
 from .latents import clips_of, frames_of, picture_of
 from .module import DecodeReport, ModuleDecoder
 from .prediction import Prediction, planner_of, planner_options
+from .time_step import one_time_step
 from .verification import largest_error
 
 WITHOUT_EFFECT = {
@@ -197,12 +198,12 @@ class Handle:
         limit = self.options.limit
         return str(limit) if limit in (None, "auto") else _core.format_bytes(limit_bytes(limit))
 
-    def decode(self, z: Any, return_dict: bool = True, generator: Any = None, num_frames: int | None = None) -> Any:
+    def decode(self, z: Any, return_dict: bool = True, generator: Any = None, num_frames: int | None = None, temb: Any = None) -> Any:
         """Replacement for the VAE's own ``decode``. Tiles are exact and never blended. ``num_frames``: the frames of a clip, for a class
-        that takes frames as a batch."""
+        that takes frames as a batch. ``temb``: the time step, for a decoder that takes one."""
         return self._through(
-            "decode", z, lambda trained: _output(self._sample(z, trained, num_frames), return_dict),
-            lambda: self._original(z, return_dict, generator, num_frames=num_frames),
+            "decode", z, lambda trained: _output(self._sample(z, trained, num_frames, temb), return_dict),
+            lambda: self._original(z, return_dict, generator, num_frames=num_frames, temb=temb),
         )  # fmt: skip
 
     def decode_frames(self, z: Any, num_frames: int, return_dict: bool = True) -> Any:
@@ -328,30 +329,31 @@ class Handle:
             self._dtypes[1][key] = own_dtype(vae, self.model, direction, kind)
         return self._dtypes[1][key]
 
-    def _sample(self, z: Any, trained: list, num_frames: int | None) -> Any:
+    def _sample(self, z: Any, trained: list, num_frames: int | None, temb: Any) -> Any:
         if num_frames is not None:
             made = frames_of(self._decoded(clips_of(z, num_frames)))
         else:
-            made = self._decoded(z)
-        return self._with_gradients("decode", z, made, trained, lambda z: self._original(z, False, None, num_frames=num_frames)[0])
+            made = self._decoded(z, temb)
+        return self._with_gradients("decode", z, made, trained, lambda z: self._original(z, False, None, num_frames=num_frames, temb=temb)[0])
 
-    def _decoded(self, z: Any) -> Any:
+    def _decoded(self, z: Any, temb: Any = None) -> Any:
         vae, chosen, trace_file = self.vae, self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
             z, **chosen.of_decode(), dtype=self._dtype(vae, z), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
+            temb=temb,
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
             with self.own_calls.running():
-                by_torch = self._by_torch if chosen.verify == "torch" else None
-                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch))
+                by_torch = functools.partial(self._by_torch, temb=temb) if chosen.verify == "torch" else None
+                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch, temb))
         return sample
 
-    def _by_torch(self, z: Any) -> Any:
+    def _by_torch(self, z: Any, temb: Any) -> Any:
         """Decodes a latent by PyTorch's executor. ``last`` stays that of the decode to compare."""
         options = {**self.options.of_decode(), "scratch": None, "profile": None, "executor": "torch"}
-        return self.decoder.decode(z, **options, dtype=self._dtype(self.vae, z))
+        return self.decoder.decode(z, **options, dtype=self._dtype(self.vae, z), temb=temb)
 
     # A copy of the VAE decodes with its own weights.
 
@@ -414,11 +416,15 @@ class Decode(_Entry):
         conditions = {"return_dict": True, "generator": None, **options}
         return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
         num_frames = conditions.pop("num_frames") if handle.model.frames_in_batch else None
+        takes_step = handle.decoder.time_step is not None
+        temb = conditions.pop("temb", None) if takes_step and one_time_step(conditions.get("temb")) else None
         unknown = [name for name, value in conditions.items() if value is not None]  # for example a mask
         if handle.ended or unknown:
-            own = functools.partial(handle._original, z, return_dict, generator, num_frames=num_frames, **conditions)
+            own = functools.partial(handle._original, z, return_dict, generator, num_frames=num_frames, **{"temb": temb, **conditions})
             return own() if handle.ended else handle._own_call("decode", gate.past_by_argument(unknown), own)
-        return handle.decode(z, return_dict=return_dict, generator=generator, num_frames=num_frames)
+        if takes_step and temb is None:
+            raise InputError("temb: expected a tensor with the time step of the decode, found none")
+        return handle.decode(z, return_dict=return_dict, generator=generator, num_frames=num_frames, temb=temb)
 
 
 class Encode(_Entry):

@@ -25,6 +25,7 @@ from .parameters import Fingerprint, Parameters
 from .prediction import Prediction, automatic, planner_options, request_words
 from .progress import progress_of
 from .tf32 import tf32_of
+from .time_step import TimeStep
 from .watch import Guard
 
 PLANS = 3
@@ -112,6 +113,7 @@ class ModuleDecoder:
         self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
         self._guard = Guard(rules, model.direction)
+        self.time_step = TimeStep.of(module) if model.direction == "decode" else None
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
         self._compiled = False  # valid with _bound
         self._warned: set[str] = set()
@@ -149,6 +151,8 @@ class ModuleDecoder:
         own, device = parameters.device(), self._device(parameters, executor)
         chosen = executor_for(device, executor)
         _require_native(chosen, release)
+        if release and self.time_step is not None:
+            raise InputError("release=True: not with a VAE whose decodes are given a time step, since its norms change with it")
         _require_cpu_to_release(device, release)
         if own != device and warn:
             warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
@@ -157,10 +161,14 @@ class ModuleDecoder:
 
     def _unchanged_parameters(self) -> Parameters:
         """The module's parameters. Raises Unsupported if the module differs from what its class makes."""
+        import torch
+
         module = self.module
         self._guard.require(module)
         if self._bound is None or self._bound[0] is not self._guard.watch:
-            self._bound = self._guard.watch, Parameters(module, self.model)
+            if self.time_step is not None and not self.time_step.values:
+                self.time_step.set(torch.zeros(1))
+            self._bound = self._guard.watch, Parameters(module, self.model, self.time_step)
             self._compiled = is_compiled(module, self.model.direction)
         return self._bound[1]
 
@@ -188,6 +196,7 @@ class ModuleDecoder:
         out: Any = None,
         tf32: str | None = None,
         executor: str = "auto",
+        temb: Any = None,
     ) -> Any:
         """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's). If
         the model encodes, `z` is a picture, and the result is what its encoder makes.
@@ -195,7 +204,7 @@ class ModuleDecoder:
         The decode runs on `device`. By default it runs on the module's device. If the module is on the CPU and the latent on a
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
         `out`, a contiguous tensor on the CPU of the picture's shape and `dtype`, receives rows while the decode runs.
-        `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it. `executor` is as in enable().
+        `temb` has the time step of a decoder that takes one. `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it. `executor` is as in enable().
         Raises DoesNotFit and InputError."""
         import torch
 
@@ -206,6 +215,8 @@ class ModuleDecoder:
             dtype = next(module.parameters()).dtype if dtype is None else dtype
             started = time.perf_counter()
             parameters = self._unchanged_parameters()
+            if self.time_step is not None:
+                self.time_step.set(temb)
             device = numbered(device or self._device_for(z, parameters, release or scratch is not None, executor))
             chosen = executor_for(device, executor)
             _require_native(chosen, release, scratch)

@@ -12,6 +12,7 @@ from .errors import InputError
 from .gate import has_storage
 from .latents import dtype_names
 from .offloading import StoredValue, group_of, offload_kind, offloaded_value, onload_device, stored_values
+from .time_step import TimeStep
 
 Fingerprint = tuple
 """Another one where a value of a parameter has changed, however it was written."""
@@ -34,11 +35,15 @@ class Parameters:
 
     Copies only values that DLPack cannot share."""
 
-    def __init__(self, vae: Any, model: _core.Model):
+    def __init__(self, vae: Any, model: _core.Model, time_step: TimeStep | None = None):
+        """`time_step` adds the parameters that it computes."""
         modules = [*used_modules(vae, model.direction)]
         self._vae = weakref.ref(vae)
         self._modules = [module for _, module in modules]
-        self._places = _places(modules, set(model.parameter_names()))
+        computed = {} if time_step is None else time_step.values
+        self._places = _places(modules, set(model.parameter_names()) - computed.keys())
+        self._places += [Place(name, None, computed, name) for name in computed]
+        self._sources = [] if time_step is None else [*time_step.sources()]
         groups = [group for group in map(group_of, (vae, *self._modules)) if group is not None]
         self._streams = {group.stream for group in groups} - {None}
         self._stored = stored_values(groups)
@@ -116,7 +121,7 @@ class Parameters:
 
     def trained(self) -> list[tuple[dict[str, Any], str]]:
         """Cells, as (dict, key), of parameters that require gradients."""
-        return [(held, leaf) for held, leaf in self._cells if held[leaf].requires_grad]
+        return [(held, leaf) for held, leaf in (*self._cells, *self._sources) if held[leaf].requires_grad]
 
     def device(self) -> str:
         """The device that offload hooks name, or else the device of the parameters. "cpu" if the parameters have no values.

@@ -24,10 +24,12 @@ BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 
 
 def largest_error(
-    vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none", by_torch: Callable[[Any], Any] | None = None
-) -> float | None:
+    vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none", by_torch: Callable[[Any], Any] | None = None,
+    temb: Any = None,
+) -> float | None:  # fmt: skip
     """Largest difference from the VAE's own decode over all items, relative to the largest magnitude of the item's original picture.
     ``tf32`` is the work that the decode did in TF32. ``by_torch`` decodes an item by PyTorch's executor, which then stands for the original.
+    ``temb`` is the time step of a decoder that takes one.
 
     Warns and returns None if the other decode cannot run. Raises VerificationError."""
     import torch
@@ -39,7 +41,7 @@ def largest_error(
     for item, ours in zip(z.split(1), sample.split(1)):
         try:
             with torch.no_grad(), full_fp32():
-                original = _untiled(vae, model, item) if by_torch is None else by_torch(item).float()
+                original = _untiled(vae, model, item, temb) if by_torch is None else by_torch(item).float()
         except Exception as failed:
             why = str(failed).strip().splitlines() or [""]
             warn(f"{option}: the picture was not compared, since {whose} cannot run: {type(failed).__name__}: {why[0]}")
@@ -61,7 +63,7 @@ def largest_error(
     return error
 
 
-def _untiled(vae: Any, model: _core.Model, z: Any) -> Any:
+def _untiled(vae: Any, model: _core.Model, z: Any, temb: Any) -> Any:
     """Decodes with the VAE's own class, in fp32 if its config upcasts.
 
     Runs on a copy of the VAE, so that the attributes of the VAE itself do not change. Without upcasting the copy shares the weights."""
@@ -73,5 +75,5 @@ def _untiled(vae: Any, model: _core.Model, z: Any) -> Any:
     if model.decoding_dtype(dtype_name(vae.dtype)) != dtype_name(vae.dtype):
         alone = copy.deepcopy(alone).float()
     device = z.device if alone.device.type == "meta" else alone.device
-    own = functools.partial(type(vae).decode, alone)
+    own = functools.partial(type(vae).decode, alone, **({} if temb is None else {"temb": temb[: len(z)]}))
     return sample_of(own, z.to(device=device, dtype=alone.dtype), model.frames_in_batch).float()

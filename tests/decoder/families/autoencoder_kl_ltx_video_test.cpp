@@ -71,8 +71,26 @@ TEST_CASE("one truth stands for all of LTX's resolutions") {
         Axes<int32_t>{1, 2, 2});
 }
 
+TEST_CASE("a decoder that is given a time step has norms with a scale and a shift") {
+  const Model model = model_of(test::conditioned_ltx_video_config());
+  int64_t norms = 0;
+  for (const Op& op : model.graph.ops()) {
+    if (op.kind != OpKind::rms_norm) continue;
+    ++norms;
+    CHECK(op.gamma_axes == kWeightAndBias);
+    CHECK(op.activation == Activation::silu);
+    CHECK_FALSE(op.centred);
+  }
+  CHECK(norms == 2 * 4 + 1);
+  CHECK(op_named(model.graph, "decoder.norm_out").kind == OpKind::rms_norm);
+  json widens = test::conditioned_ltx_video_config();
+  widens["decoder_block_out_channels"] = {8, 16, 16};
+  widens["upsample_factor"] = {1, 1, 1};
+  refuses(widens, {"timestep_conditioning", "one width", "16 and 8"});
+}
+
 TEST_CASE("values of LTX's decoders that are not supported are refused by their key") {
-  refuses(changed_ltx2("timestep_conditioning", true), {"timestep_conditioning", "timestep"});
+  refuses(changed_ltx2("timestep_conditioning", true), {"timestep_conditioning", "time step"});
   refuses(changed_ltx2("decoder_inject_noise", {false, true, false}), {"decoder_inject_noise", "noise"});
   refuses(changed_ltx2("patch_size_t", 2), {"patch_size_t", "1"});
   refuses(changed_ltx2("decoder_spatial_padding_mode", "circular"),

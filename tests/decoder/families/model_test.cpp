@@ -48,6 +48,7 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
       {"hunyuan-video-1.5", "AutoencoderKLHunyuanVideo15", 32, 1.03682, 871309571, {4, 16, 16}, true},
       {"ltx-2", "AutoencoderKLLTX2Video", 128, 1, 528380720, {8, 32, 32}, true},
       {"ltx-video", "AutoencoderKLLTXVideo", 128, 1, 238789296, {8, 32, 32}, true},
+      {"ltx-video-0.9.5", "AutoencoderKLLTXVideo", 128, 1, 528419376, {8, 32, 32}, true},
       {"qwen-image", "AutoencoderKLQwenImage", 16, std::nullopt, 73295603, {4, 8, 8}, true},
       // Kernels over the time lie in the checkpoint, and no picture needs them.
       {"qwen-image-2.1", "AutoencoderKLQwenImage21", 64, std::nullopt, 259048212 - 5977728, {1, 16, 16}},

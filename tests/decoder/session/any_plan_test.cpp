@@ -163,6 +163,10 @@ TEST_CASE("any plan of LTX's decoders gives the frames of its untiled decode, wi
   check_any_plan_of_clips(17000, 60, 2, test::random_ltx_video_config);
 }
 
+TEST_CASE("any plan of LTX-Video with a time step gives the frames of its untiled decode, within its peak") {
+  check_any_plan_of_clips(18500, 40, 1, test::random_conditioned_ltx_video_config);
+}
+
 TEST_CASE("any plan of an AutoencoderKL's encoder gives the values of its untiled encode, within its peak") {
   check_any_plan(21000, 40, {.least_side = 2, .most_side = 6}, test::random_encoder);
 }

@@ -499,6 +499,35 @@ class Families(tiny.Case):
             ours = vae.decode(z).sample
             self.assertLessEqual(float((ours - expected).abs().max()), 1e-4 * float(expected.abs().max()))
 
+    def test_a_decoder_that_is_given_a_time_step(self):
+        config = {"timestep_conditioning": True, "decoder_block_out_channels": (8, 16, 32), "upsample_factor": (2, 2, 2),
+                  "upsample_residual": (True, False, True), "decoder_spatio_temporal_scaling": (True, True, True)}  # fmt: skip
+        vae = tiny.ltx_video(**config)
+        with self.assertRaisesRegex(headroom_vae.InputError, "release=True: not with a VAE whose decodes are given a time step"):
+            headroom_vae.enable(vae, release=True)
+        handle = headroom_vae.enable(vae, limit="256MiB", verify=True)
+        seen = []
+        for frames, step in ((1, 0.05), (3, 0.05), (3, 0.3), (2, 0.0)):
+            z, temb = latent(2, 4, frames, 3, 5), torch.tensor([step, step])
+            theirs = type(vae).decode(vae, z, temb).sample
+            ours = vae.decode(z, temb, return_dict=False)[0] if frames == 1 else vae.decode(z, temb=temb).sample
+            self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+            self.assertLessEqual(handle.last.largest_error, 1e-4)
+            self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+            seen.append(ours)
+        self.assertGreater(float((seen[1] - seen[2]).abs().max()), 1e-3)
+        vae.decoder.scale_shift_table.data += 0.5
+        theirs = type(vae).decode(vae, z, temb).sample
+        self.assertLessEqual(float((vae.decode(z, temb).sample - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+        with self.assertRaisesRegex(headroom_vae.InputError, "temb: expected a tensor with the time step of the decode, found none"):
+            vae.decode(z)
+        last, two = handle.last, torch.tensor([0.05, 0.3])
+        self.assertTrue(torch.equal(vae.decode(z, two).sample, type(vae).decode(vae, z, two).sample))
+        self.assertIs(handle.last, last)
+        headroom_vae.disable(vae)
+        handle = headroom_vae.enable(vae, limit="256MiB", executor="torch")
+        self.assertLessEqual(float((vae.decode(z, temb).sample - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
+
     def test_what_only_the_vae_s_own_decode_knows_of_ltx(self):
         vae, z = tiny.ltx2_video(), latent(1, 4, 3, 3, 2)
         theirs = vae.decode(z, causal=True).sample
