@@ -51,8 +51,8 @@ class Verify(tiny.Case):
             vae.decode(z)
         self.error(vae, z)
 
-        def wrong_where_faint(vae, model, z):
-            sample = untiled(vae, model, z)
+        def wrong_where_faint(vae, model, z, temb):
+            sample = untiled(vae, model, z, temb)
             return sample if z.abs().max() > 1 else sample * 1.001
 
         vae, untiled = tiny.kl(), verification._untiled
