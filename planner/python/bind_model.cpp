@@ -1,6 +1,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -39,6 +40,14 @@ std::vector<std::string> parameter_names(const Model& model) {
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
   return names;
+}
+
+/// The numbers that norms and other divisions of the graph add, each once.
+std::set<double> epsilons(const Model& model) {
+  std::set<double> found;
+  for (const Op& op : model.graph.ops())
+    if (op.epsilon > 0) found.insert(op.epsilon);
+  return found;
 }
 
 std::vector<std::string> read_names(const Model& model, const std::vector<std::string>& stored) {
@@ -191,6 +200,7 @@ void bind_model(nb::module_& module) {
           "has_encoder", [](const Model& model) { return model.encoder != nullptr; },
           "True if for_direction(\"encode\") can work.")
       .def("parameter_names", &parameter_names, "The names that today's diffusers uses.")
+      .def_prop_ro("epsilons", &epsilons, "What the graph's norms add, so that they never divide by zero.")
       .def("read_names", &read_names, "stored"_a,
            "Returns the names, of a checkpoint's tensors, that a decode reads.")
       .def("strided", &strided, "stored"_a,

@@ -8,8 +8,9 @@
 
 from . import module, notebook  # noqa: F401
 from ._core import Plan, __version__, built_in_models
+from .checkpoints import describe
 from .decoding import Handle, disable, enable, handle_of
-from .described import SUPPORTED_CLASSES, describe
+from .described import SUPPORTED_CLASSES
 from .errors import (
     DeviceError,
     DoesNotFit,

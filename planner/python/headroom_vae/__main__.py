@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from . import _core
-from .described import describe
+from .checkpoints import describe
 from .errors import HeadroomError, InputError, Unsupported
 from .record import record
 

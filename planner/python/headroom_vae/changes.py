@@ -84,6 +84,10 @@ def is_compiled(vae: Any, direction: str = "decode") -> bool:
     )
 
 
+class Unprovable(str):
+    """A difference that no comparison of pictures can clear: a hook may do something else in another call."""
+
+
 def made_class(vae: Any) -> type:
     """The supported class of a VAE, or the one that its class derives from."""
     bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES]
@@ -101,7 +105,8 @@ def made_anew(vae: Any) -> Any:
 
 
 def require_unchanged(vae: Any, direction: str = "decode") -> None:
-    """Compares what a VAE's decode or encode uses with a new VAE of its class. Raises Unsupported with the first difference."""
+    """Compares what a VAE's decode or encode uses with a new VAE of its class. Raises Unsupported with the first difference. It is
+    `provable` if all differences are."""
     cls = made_class(vae)
     raise_first(_differences(vae, made_anew(vae), cls.__name__, direction), direction)
 
@@ -111,7 +116,9 @@ def raise_first(differences: Iterator[str], direction: str) -> None:
     if found:
         more = f" ({len(found) - 1} more such differences)" if len(found) > 1 else ""
         undo = "Merge the adapter into the weights" if " is peft." in found[0] else "Undo it"
-        raise Unsupported(f"{found[0]}{more}. The {direction} would ignore this. {undo}, or {direction} without Headroom")
+        refused = Unsupported(f"{found[0]}{more}. The {direction} would ignore this. {undo}, or {direction} without Headroom")
+        refused.provable = not any(isinstance(one, Unprovable) for one in found)
+        raise refused
 
 
 def _differences(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
@@ -127,7 +134,7 @@ def global_hooks() -> Iterator[str]:
 
     for kind in ("_global_forward_hooks", "_global_forward_pre_hooks"):
         for hook in getattr(module, kind, {}).values():
-            yield f"all modules: a forward hook, {shown(hook)}"
+            yield Unprovable(f"all modules: a forward hook, {shown(hook)}")
 
 
 def _of_vae(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
@@ -136,7 +143,8 @@ def _of_vae(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
     yield from replaced_methods(makes, methods)
     for name in methods.functions:
         if name != "__init__" and inspect.getattr_static(type(vae), name) is not inspect.getattr_static(type(made), name):
-            yield f"{type(vae).__name__}: {name} is another one than {makes}'s"
+            other = f"{type(vae).__name__}: {name} is another one than {makes}'s"
+            yield Unprovable(other) if name == direction else other
     own, expected = vars(vae), vars(made)
     for key in sorted(methods.names & (set(own) | set(expected))):
         if key in UNUSED_CHILDREN or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES) or is_own(vae, key, own.get(key)):
@@ -199,7 +207,7 @@ def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
                 yield f"{name}: {'has' if there else 'lacks'} the {kind} {leaf}, unlike what {makes} makes"
     for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
         if tensor is not None and not is_plain(tensor):
-            yield f"{name}: {leaf} is {kind_of(tensor)}, {makes} makes plain values"
+            yield Unprovable(f"{name}: {leaf} is {kind_of(tensor)}, {makes} makes plain values")
 
 
 def is_plain(tensor: Any) -> bool:
@@ -212,7 +220,7 @@ def is_plain(tensor: Any) -> bool:
 def forward_hooks(name: str, module: Any) -> Iterator[str]:
     for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()):
         if not isinstance(hook, PartHook):
-            yield f"{name}: a forward hook, {shown(hook)}"
+            yield Unprovable(f"{name}: a forward hook, {shown(hook)}")
 
 
 def replaced_methods(name: str, methods: Methods) -> Iterator[str]:
@@ -229,7 +237,7 @@ def replaced_on_instance(name: str, module: Any, methods: Methods) -> Iterator[s
             yield f"{name}: {key} was replaced by {shown(value)}"
     hook = foreign_hook(module)
     if hook is not None:
-        yield f"{name}: a forward hook, {shown(hook)}"
+        yield Unprovable(f"{name}: a forward hook, {shown(hook)}")
 
 
 def _of_attribute(name: str, key: str, own: dict, made: dict, makes: str) -> Iterator[str]:

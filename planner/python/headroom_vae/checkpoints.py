@@ -1,4 +1,5 @@
-"""Recognises decoders and encoders without a config, such as ComfyUI's, by their tensors and by the settings of their modules.
+"""Makes a model from a VAE, a pipeline, a folder, or a built-in name. Recognises decoders and encoders without a config, such as ComfyUI's, by
+their tensors and by the settings of their modules.
 
 Tensor names are those of the original checkpoints, which ComfyUI keeps. A family's record has them (`original_names` in decoder/families), and
 the decoder maps them to diffusers' names itself.
@@ -6,14 +7,17 @@ the decoder maps them to diffusers' names itself.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
+import os
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _core
-from .described import model_of
+from .amounts import file_name
+from .described import SUPPORTED_CLASSES, class_name_of, config_text, model_of, vae_of
 from .errors import InputError, Unsupported
 from .layers import LayerRules
 
@@ -69,6 +73,65 @@ def recognise(module: Any) -> Recognised:
     return replace(known, encoder=encoder, encoder_rules=of_encoder)
 
 
+class Described(NamedTuple):
+    model: _core.Model
+    config: str
+    """JSON. Of a VAE that has none: made from its tensors."""
+    foreign: bool
+    """True if the class is not diffusers'. Then only a proof tells whether its code computes the same."""
+
+
+def described(vae: Any) -> Described:
+    """The model of a VAE with weights: by its config, or else by the names and shapes of its tensors. Raises Unsupported."""
+    try:
+        config = config_text(vae)
+        return Described(model_of(config, class_name_of(vae)), config, not is_of_diffusers(vae))
+    except InputError as refused:
+        if is_of_diffusers(vae) or not hasattr(vae, "state_dict"):
+            raise
+        config = config_of(vae)
+        if config is None:  # its tensors have names of no original checkpoint
+            raise
+        try:
+            text = json.dumps(config)
+            return Described(model_of(text, config["_class_name"]), text, True)
+        except InputError as other:
+            raise Unsupported(f"{type(vae).__name__}, recognised by its tensors: {other}") from refused
+
+
+def is_of_diffusers(vae: Any) -> bool:
+    """True if the class of a VAE is a supported one of diffusers, or decodes by its method."""
+    bases = [base for base in type(vae).__mro__ if base.__name__ in SUPPORTED_CLASSES and base.__module__.startswith("diffusers.")]
+    return bool(bases) and inspect.getattr_static(type(vae), "decode") is inspect.getattr_static(bases[0], "decode")
+
+
+def describe(vae: Any) -> _core.Model:
+    """The model of a VAE or of a pipeline with one, of a folder with ``config.json``, or of a built-in name. Does not read weights. A VAE
+    without diffusers' config is recognised by the names and shapes of its tensors.
+
+    Raises Unsupported with the name of an unsupported class or config key.
+    """
+    vae = vae_of(vae)
+    if isinstance(vae, _core.Model):
+        return vae
+    if isinstance(vae, (str, os.PathLike)):
+        return _core.Model.resolve(file_name(vae, "vae"))
+    return described(vae).model
+
+
+def config_of(module: Any) -> dict | None:
+    """A config for the tensors of a module, with the encoder's keys if Headroom knows the encoder. None if the tensors have names of no
+    original checkpoint. Raises Unsupported."""
+    tensors = module.state_dict()
+    if _core.original_names(list(tensors)) is None:
+        return None
+    config, _ = known_model(tensors, module)
+    try:
+        return known_encoder(tensors, module)[0]
+    except (InputError, Unsupported):
+        return config
+
+
 def known_model(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict, _core.Model]:
     """The config and model that have these tensors, by name. Raises Unsupported, also for a tensor that the model does not read."""
     prefix, scheme, own = _own_shapes(tensors)
@@ -112,6 +175,8 @@ def _described(side: str, config: Callable[..., dict], *given: Any) -> dict:
         raise Unsupported(f"vae: no tensor {error.args[0]} in the checkpoint") from None
     except (IndexError, ZeroDivisionError):
         raise Unsupported(f"vae: Headroom supports no {side} with tensors of these shapes") from None
+    except AttributeError as missing:  # of a module that is not ComfyUI's
+        raise Unsupported(f"vae: this {side}'s settings cannot be read: {missing}") from None
 
 
 def _require_all_read(model: _core.Model, tensors: Mapping[str, Any], start: str, unread: str) -> None:

@@ -15,7 +15,8 @@ from .amounts import any_case, is_plain_number, limit_bytes, require_sensible_li
 from .autocast import own_dtype
 from .changes import shown
 from .compiled import is_own
-from .described import config_text, describe, dtype_name, loaded_vae_of, model_of, output_name
+from .checkpoints import Described, described
+from .described import dtype_in_use, dtype_name, loaded_vae_of, model_of, output_name
 from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
 from .executors import require_executor
 from .gradients import with_gradients
@@ -91,11 +92,14 @@ class Handle:
     ``encode``. So does leaving ``with headroom_vae.enable(…):``."""
 
     def __init__(
-        self, vae: Any, model: _core.Model, options: Options, pipeline_bar: Any = None, earlier: Any = None, earlier_encode: Any = None
+        self, vae: Any, known: Described, options: Options, pipeline_bar: Any = None, earlier: Any = None, earlier_encode: Any = None
     ):
+        from .proof import Prover
+
         self.options = options
-        self.model = model
-        self.decoder = ModuleDecoder(vae, model)
+        self.known = known
+        self.model = model = known.model
+        self.decoder = ModuleDecoder(vae, model, prover=Prover(model, known.foreign))
         self.encoder, self.why_no_encoder = _encoder_of(vae, model, self.decoder)
         self._earlier_encode = earlier_encode
         self.last: DecodeReport | None = None
@@ -135,7 +139,7 @@ class Handle:
             handle.predict(1536, 2048).require()
         """
         side = self.decoder if direction == "decode" else self._encoder_for(direction)
-        return side.predict(whole_size(height, width, frames, batch), self.vae.dtype, **self._options_of(side))
+        return side.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side))
 
     def require_encoder_parameters(self) -> None:
         """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
@@ -214,6 +218,28 @@ class Handle:
         """Replacement for the VAE's own ``encode``. Tiles are exact and never blended."""
         return self._through("encode", x, lambda trained: self._encoded(x, return_dict, trained), lambda: self._original_encode(x, return_dict=return_dict))
 
+    def call_proven(self, direction: str, given: Any, options: dict[str, Any], own: Callable[[], Any]) -> Any:
+        """Replacement for a ``decode`` or ``encode`` that is not diffusers'. A proof tells what it computes with these arguments."""
+        from .proof import tensor_of
+
+        def again(given: Any) -> Any:
+            return tensor_of(self._own(direction)(given, **options))
+
+        def serve(trained: list) -> Any:
+            proof = (self.decoder if direction == "decode" else self.encoder).proof(options)
+            if isinstance(proof, Unsupported):
+                return self._own_call(direction, gate.Past(f"argument {', '.join(options)}", str(proof)), own)
+            if direction == "decode":
+                return proof.result(self._sample(given, trained, own=again, entry=proof.entry))
+            return proof.result(self._with_gradients("encode", given, proof.tensor(self._moments(given)), trained, again))
+
+        return self._through(direction, given, serve, own)
+
+    def _own(self, direction: str) -> Callable[..., Any]:
+        """The ``decode`` or ``encode`` that the VAE had before it was enabled."""
+        earlier = self._earlier if direction == "decode" else self._earlier_encode
+        return earlier or functools.partial(getattr(type(self.vae), direction), self.vae)
+
     def _through(self, direction: str, given: Any, serve: Callable[[list], Any], own: Callable[[], Any]) -> Any:
         """Serves a call within the limit, or runs the VAE's own code, as the gate decides."""
         vae, side = self.vae, self.decoder if direction == "decode" else self.encoder
@@ -263,24 +289,25 @@ class Handle:
         return with_gradients(made, given, trained, lambda given: self._own_call(direction, past, lambda: own(given)))
 
     def _encoded(self, x: Any, return_dict: bool, trained: list) -> Any:
+        made = whole_moments(self._moments(x), self.model.latent_channels)
+        made = self._with_gradients("encode", x, made, trained, lambda x: _moments(self._original_encode(x, return_dict=False)[0]))
+        return encoded_output(made, self.model.latent_channels, return_dict)
+
+    def _moments(self, x: Any) -> Any:
         made = self.encoder.decode(
             x, **self._options_of(self.encoder), dtype=self._dtype(self.vae, x, "encode"), progress=self.options.progress,
             pipeline_bar=self._pipeline_bar(),
         )  # fmt: skip
         self.last = self.encoder.last
-        made = whole_moments(made, self.model.latent_channels)
-        made = self._with_gradients("encode", x, made, trained, lambda x: _moments(self._original_encode(x, return_dict=False)[0]))
-        return encoded_output(made, self.model.latent_channels, return_dict)
+        return made
 
     def _original_encode(self, *positional: Any, **keywords: Any) -> Any:
-        """Encodes with the ``encode`` that the VAE had before it was enabled."""
-        return (self._earlier_encode or functools.partial(type(self.vae).encode, self.vae))(*positional, **keywords)
+        return self._own("encode")(*positional, **keywords)
 
     def _original(self, z: Any, return_dict: bool, generator: Any, **conditions: Any) -> Any:
         """Decodes with the ``decode`` that the VAE had before it was enabled."""
         chosen = {name: value for name, value in {**conditions, "generator": generator}.items() if value is not None}
-        own = self._earlier or functools.partial(type(self.vae).decode, self.vae)
-        return own(z, return_dict=return_dict, **chosen)
+        return self._own("decode")(z, return_dict=return_dict, **chosen)
 
     def _restore(self) -> None:
         """Restores the ``decode`` and the ``encode`` that the VAE had before it was enabled. A function that lies over Headroom's
@@ -322,32 +349,37 @@ class Handle:
 
         first = next(vae.parameters()).dtype
         if first != self._dtypes[0]:
-            self._dtypes = first, {None: vae.dtype}
-        kind = (vae if given is None else given).device.type
+            self._dtypes = first, {None: dtype_in_use(vae)}
+        kind = (next(vae.parameters()) if given is None else given).device.type
         key = (direction, kind, torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
         if key not in self._dtypes[1]:
-            self._dtypes[1][key] = own_dtype(vae, self.model, direction, kind)
+            self._dtypes[1][key] = torch.get_autocast_dtype(kind) if self.known.foreign else own_dtype(vae, self.model, direction, kind)
         return self._dtypes[1][key]
 
-    def _sample(self, z: Any, trained: list, num_frames: int | None, temb: Any) -> Any:
+    def _sample(
+        self, z: Any, trained: list, num_frames: int | None = None, temb: Any = None, own: Callable[[Any], Any] | None = None,
+        entry: Callable[[Any], Any] = lambda z: z,
+    ) -> Any:  # fmt: skip
+        """The picture of a latent. `own` makes it by a decode that is not diffusers', and `entry` is what this decode does to the latent first."""
         if num_frames is not None:
             made = frames_of(self._decoded(clips_of(z, num_frames)))
         else:
-            made = self._decoded(z, temb)
-        return self._with_gradients("decode", z, made, trained, lambda z: self._original(z, False, None, num_frames=num_frames, temb=temb)[0])
+            made = self._decoded(z, temb, own, entry)
+        own = own or (lambda z: self._original(z, False, None, num_frames=num_frames, temb=temb)[0])
+        return self._with_gradients("decode", z, made, trained, own)
 
-    def _decoded(self, z: Any, temb: Any = None) -> Any:
+    def _decoded(self, z: Any, temb: Any = None, own: Callable[[Any], Any] | None = None, entry: Callable[[Any], Any] = lambda z: z) -> Any:
         vae, chosen, trace_file = self.vae, self.options, self._trace_file
         self._trace_file = ""
         sample = self.decoder.decode(
-            z, **chosen.of_decode(), dtype=self._dtype(vae, z), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
+            entry(z), **chosen.of_decode(), dtype=self._dtype(vae, z), progress=chosen.progress, pipeline_bar=self._pipeline_bar(), trace_file=trace_file,
             temb=temb,
         )  # fmt: skip
         self.last = self.decoder.last
         if chosen.verify and sample.numel() > 0:
             with self.own_calls.running():
-                by_torch = functools.partial(self._by_torch, temb=temb) if chosen.verify == "torch" else None
-                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch, temb))
+                by_torch = (lambda z: self._by_torch(entry(z), temb)) if chosen.verify == "torch" else None
+                self.last = replace(self.last, largest_error=largest_error(vae, self.model, z, sample, self.last.tf32, by_torch, temb, own))
         return sample
 
     def _by_torch(self, z: Any, temb: Any) -> Any:
@@ -360,10 +392,10 @@ class Handle:
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
         earlier, earlier_encode = copy.deepcopy((self._earlier, self._earlier_encode), memo)
-        return Handle(memo.get(id(vae), vae), self.model, self.options, earlier=earlier, earlier_encode=earlier_encode)
+        return Handle(memo.get(id(vae), vae), self.known, self.options, earlier=earlier, earlier_encode=earlier_encode)
 
     def __reduce__(self) -> tuple:
-        return _rebuilt, (self.vae, config_text(self.vae), self.model.class_name, self.options, self.owner)
+        return _rebuilt, (self.vae, self.known.config, self.model.class_name, self.known.foreign, self.options, self.owner)
 
 
 NO_GRAPH = "Headroom's decode and encode are not part of a compiled graph: without fullgraph=True they run between two graphs"
@@ -373,10 +405,9 @@ def _not_compiled() -> None:
     """Makes torch.compile() end its graph before Headroom's calls, and leave their code alone. Called when torch is there."""
     import torch
 
-    for kind in (Decode, Encode):
-        if not hasattr(kind.__call__, "_torchdynamo_disable"):
-            options = {"reason": NO_GRAPH} if "reason" in inspect.signature(torch.compiler.disable).parameters else {}
-            kind.__call__ = torch.compiler.disable(kind.__call__, **options)
+    if not hasattr(_Entry.__call__, "_torchdynamo_disable"):
+        options = {"reason": NO_GRAPH} if "reason" in inspect.signature(torch.compiler.disable).parameters else {}
+        _Entry.__call__ = torch.compiler.disable(_Entry.__call__, **options)
 
 
 class _Entry:
@@ -396,9 +427,17 @@ class _Entry:
 
     def bound(self, positional: tuple, keywords: dict) -> tuple[Any, dict[str, Any]]:
         """The tensor of a call, and its other arguments by name."""
-        vae = self.handle.vae
-        _, (_, given), *options = _signature(vae, self.method, self.handle.model).bind(vae, *positional, **keywords).arguments.items()
+        vae, foreign = self.handle.vae, self.handle.known.foreign
+        signature = inspect.signature(getattr(type(vae), self.method)) if foreign else _signature(vae, self.method, self.handle.model)
+        _, (_, given), *options = signature.bind(vae, *positional, **keywords).arguments.items()
         return given, dict(options)
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        handle = self.handle
+        if not handle.known.foreign:
+            return self.call(*positional, **keywords)
+        own = functools.partial(handle._own(self.method), *positional, **keywords)
+        return own() if handle.ended else handle.call_proven(self.method, *self.bound(positional, keywords), own)
 
     def __deepcopy__(self, memo: dict) -> _Entry:
         return type(self)(copy.deepcopy(self.handle, memo))
@@ -410,7 +449,7 @@ class _Entry:
 class Decode(_Entry):
     method = "decode"
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+    def call(self, *positional: Any, **keywords: Any) -> Any:
         handle = self.handle
         z, options = self.bound(positional, keywords)
         conditions = {"return_dict": True, "generator": None, **options}
@@ -430,7 +469,7 @@ class Decode(_Entry):
 class Encode(_Entry):
     method = "encode"
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+    def call(self, *positional: Any, **keywords: Any) -> Any:
         handle = self.handle
         x, options = self.bound(positional, keywords)
         return_dict = options.pop("return_dict", True)
@@ -443,10 +482,15 @@ class Encode(_Entry):
 
 def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[ModuleDecoder | None, str]:
     """The encoder of a VAE. If Headroom has none for its class or config, None and the reason."""
+    from .proof import Prover
+
     if not model.has_encoder:
         return None, f"{model.class_name}: Headroom does not encode with this class; encode() is the VAE's own"
+    if not hasattr(type(vae), "encode"):
+        return None, f"{type(vae).__name__} has no method encode"
     try:
-        return ModuleDecoder(vae, model.for_direction("encode"), partner=decoder), ""
+        model = model.for_direction("encode")
+        return ModuleDecoder(vae, model, partner=decoder, prover=Prover(model, decoder.prover.foreign, decoder.prover)), ""
     except InputError as refused:
         return None, f"encode() is the VAE's own: {refused}"
 
@@ -492,9 +536,9 @@ def _signature_of(function: Any, method: str) -> inspect.Signature:
     return own if "return_dict" in own.parameters else inspect.signature(getattr(Handle, method))  # a decorator hides the real signature
 
 
-def _rebuilt(vae: Any, config: str, class_name: str, options: Options, owner: parts.Owner) -> Handle:
+def _rebuilt(vae: Any, config: str, class_name: str, foreign: bool, options: Options, owner: parts.Owner) -> Handle:
     owner.vae = weakref.ref(vae)
-    handle = Handle(vae, model_of(config, class_name), options)
+    handle = Handle(vae, Described(model_of(config, class_name), config, foreign), options)
     handle.owner = owner
     return handle
 
@@ -527,7 +571,8 @@ def enable(
     pipeline's ``prepare_latents`` is wrapped.
 
     Args:
-        vae_or_pipe: a diffusers VAE, or a pipeline with one.
+        vae_or_pipe: a diffusers VAE, or a pipeline with one. Or a module with ``decode`` whose tensors have the names of a known VAE: a tiny
+            decode proves that its code computes the same.
         limit: peak memory of a decode or encode, in bytes or as ``"8GiB"``. It covers packed weights, tensors, workspace, and the
             returned picture. ``"auto"``: the free memory when a decode begins; on a GPU, the memory that torch could
             allocate. None: no limit.
@@ -562,10 +607,12 @@ def enable(
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
     options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, executor).checked()
-    model = describe(vae)
+    known = described(vae)
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
-    dtype_name(vae.dtype)
+    if not hasattr(type(vae), "decode"):
+        raise Unsupported(f"{type(vae).__name__}: expected a module with the method decode")
+    dtype_name(dtype_in_use(vae))
     entries, earlier = {}, {}
     entries["decode"], earlier["decode"] = _installed(vae, Decode)
     try:
@@ -574,13 +621,13 @@ def enable(
         entries["encode"], earlier["encode"], why_no_encoder = None, None, str(refused)
     else:
         why_no_encoder = ""
-    handle = Handle(vae, model, options, bar, earlier["decode"], earlier["encode"])
+    handle = Handle(vae, known, options, bar, earlier["decode"], earlier["encode"])
     if why_no_encoder:
         handle.encoder, handle.why_no_encoder = None, f"encode() is the VAE's own: {why_no_encoder}"
     handle.decoder.require_parameters(release, executor=executor)
     handle.require_encoder_parameters()
     if profile is not None:
-        handle._profiled = _profiled_direction(vae, model, profile)
+        handle._profiled = _profiled_direction(vae, known.model, profile)
     _require_limit_of_use(handle)
     handle._warn_of_blending()
     _install(vae, handle, entries)
@@ -633,7 +680,7 @@ def _require_limit_of_use(handle: Handle) -> None:
     if bytes_ >= SMALL_LIMIT_BYTES:
         return
     sides = [side for side in (handle.decoder, handle.encoder) if side is not None]
-    smallest = min(_smallest_limit_bytes(handle, side, dtype) for side in sides for dtype in {dtype_name(handle.vae.dtype), "bf16"})
+    smallest = min(_smallest_limit_bytes(handle, side, dtype) for side in sides for dtype in {dtype_name(dtype_in_use(handle.vae)), "bf16"})
     if bytes_ < smallest:
         meant = f" Did you mean '{bytes_}MiB'?" if bytes_ < 1 << 20 else ""
         size = _core.format_bytes

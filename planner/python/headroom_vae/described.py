@@ -1,4 +1,4 @@
-"""Makes a model from a diffusers VAE, a pipeline, a folder, or a built-in name."""
+"""Reads class, config, dtype and device of a VAE, or of the one that a pipeline has."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ def vae_of(vae_or_pipe: Any) -> Any:
         name = vae_or_pipe.__name__
         raise InputError(f"{name} is a class; expected an object, such as {name}.from_pretrained(…) returns")
     vae = getattr(vae_or_pipe, "vae", None)
+    inner = getattr(vae_or_pipe, "model", None)
+    if vae is None and not hasattr(vae_or_pipe, "state_dict") and hasattr(inner, "state_dict") and hasattr(inner, "decode"):
+        vae = inner  # a VAE's wrapper that is no module, such as Wan's
     if vae is None and any(base.__name__ == "DiffusionPipeline" for base in type(vae_or_pipe).__mro__):
         raise Unsupported(f"{type(vae_or_pipe).__name__}: this pipeline has no VAE")
     return followed(vae_or_pipe if vae is None else vae)
@@ -48,20 +51,6 @@ def class_name_of(vae: Any) -> str:
     if any(base.__name__ in SUPPORTED_CLASSES for base in type(inner).__mro__):
         raise Unsupported(f"{type(vae).__name__} wraps an {type(inner).__name__}. Enable its .module instead")
     raise Unsupported(f"{type(vae).__name__}: expected one of {', '.join(SUPPORTED_CLASSES)}")
-
-
-def describe(vae: Any) -> _core.Model:
-    """The model of a diffusers VAE or of a pipeline with one, of a folder with ``config.json``, or of a built-in name. Does
-    not read weights.
-
-    Raises Unsupported with the name of an unsupported class or config key.
-    """
-    vae = vae_of(vae)
-    if isinstance(vae, _core.Model):
-        return vae
-    if isinstance(vae, (str, os.PathLike)):
-        return _core.Model.resolve(file_name(vae, "vae"))
-    return model_of(config_text(vae), class_name_of(vae))
 
 
 def output_name(path: Any, argument: str, vae: Any) -> str:
@@ -111,11 +100,19 @@ def dtype_name(dtype: Any) -> str:
     return names[name]
 
 
+def dtype_in_use(vae: Any) -> Any:
+    """torch's dtype of a VAE with weights."""
+    import torch
+
+    own = getattr(vae, "dtype", None)
+    return own if isinstance(own, torch.dtype) else next(vae.parameters()).dtype
+
+
 def dtype_of(vae: Any, dtype: Any = None) -> str:
     """Name of ``dtype``, or of the VAE's dtype if it is None."""
     if dtype is None:
         vae = vae_of(vae)
-        dtype = getattr(vae, "dtype", None) or "fp32"
+        dtype = dtype_in_use(vae) if hasattr(vae, "parameters") else getattr(vae, "dtype", None) or "fp32"
     return dtype_name(dtype)
 
 

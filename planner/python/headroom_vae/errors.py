@@ -52,6 +52,9 @@ class InputError(HeadroomError, ValueError):
 class Unsupported(InputError):
     """Headroom does not support the decoder's class or config."""
 
+    provable = False
+    """True if a VAE differs from what its class makes in a way that a proof can show to be harmless."""
+
 
 class DoesNotFit(HeadroomError, MemoryError):
     """No plan fits the limit. Nothing was decoded, and nothing was allocated."""

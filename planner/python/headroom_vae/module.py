@@ -66,6 +66,9 @@ class DecodeReport:
     """The code that ran the plan: ``"native"`` is Headroom's own, ``"torch"`` PyTorch's operations."""
     why_executor: str = ""
     """Why PyTorch's operations ran."""
+    proven_error: float | None = None
+    """If the VAE's own code is not diffusers': the largest difference between it and Headroom in a tiny call, relative to the largest
+    magnitude. None if no proof was needed."""
     allocated_peak_bytes: int | None = None
     """The most bytes that PyTorch's allocator had lent for the decode, with the executor ``"torch"``. None if the backend does not count it."""
 
@@ -81,6 +84,8 @@ class DecodeReport:
         if self.largest_error is not None:
             text += f", largest error {self.largest_error:.1e}"
         lines = [text]
+        if self.proven_error is not None:
+            lines.append(f"the VAE's own code was proven to compute the same, up to {self.proven_error:.1e} of the magnitude")
         if self.executor == "torch":
             lines.append(f"by PyTorch's operations: {self.why_executor}")
         if self.allocated_peak_bytes is not None and self.allocated_peak_bytes > self.predicted_peak_bytes:
@@ -97,9 +102,12 @@ class ModuleDecoder:
     Weights on the GPU of the decodes are packed there by each decode. All others are packed once, in the CPU's memory, and serve
     every size. A decode frees all its other memory at the end. Concurrent decodes run one after another."""
 
-    def __init__(self, module: Any, model: _core.Model, rules: LayerRules | None = None, partner: ModuleDecoder | None = None):
+    def __init__(
+        self, module: Any, model: _core.Model, rules: LayerRules | None = None, partner: ModuleDecoder | None = None, prover: Any = None
+    ):
         """`rules` are those of a module that is not of diffusers. `partner` runs the module's other direction. Only one of both has
-        packed weights at a time."""
+        packed weights at a time. `prover` proves that code other than diffusers' computes the same."""
+        self.prover = prover
         self.model = model
         self.last: DecodeReport | None = None
         self.released = False
@@ -112,7 +120,7 @@ class ModuleDecoder:
         self._of_one_frame: _core.Model | None = None
         self._packed: Fingerprint | None = None  # of the packed parameters
         self._predictions: dict[tuple, Prediction] = {}
-        self._guard = Guard(rules, model.direction)
+        self._guard = Guard(rules, model.direction, prover)
         self.time_step = TimeStep.of(module) if model.direction == "decode" else None
         self._bound: tuple[Any, Parameters] | None = None  # valid while the guard has this watch
         self._compiled = False  # valid with _bound
@@ -178,6 +186,12 @@ class ModuleDecoder:
             return []
         with self._lock:
             return self._unchanged_parameters().trained()
+
+    def proof(self, options: dict[str, Any]) -> Any:
+        """The proof of calls of the module's own method with these arguments. Raises Unsupported."""
+        with self._lock:
+            self._unchanged_parameters()
+            return self.prover.proof(self.module, options)
 
     def decode(
         self,
@@ -265,7 +279,7 @@ class ModuleDecoder:
                 self.released = True
             self.last = replace(
                 _report(plan, json.loads(run), planning_seconds), device=device, undone=undone, direction=self.model.direction,
-                executor=chosen.name, why_executor=chosen.why,
+                executor=chosen.name, why_executor=chosen.why, proven_error=None if self.prover is None else self.prover.error,
             )  # fmt: skip
         return sample.to(z.device) if out is None or not by_torch else out.copy_(sample)
 

@@ -135,6 +135,13 @@ class Parameters:
             raise InputError(f"parameters on {' and '.join(sorted(devices))}: expected all on one device")
         return devices.pop() if devices else "cpu"
 
+    def running_device(self) -> str:
+        """The device on which the module's own code can run now. Hooks of whole models move it only before a pipeline's call. Raises InputError
+        with the name of a tensor without values."""
+        if self.offload_kind() is not None:
+            return self.device()
+        return next((str(tensor.device) for tensor in self._found()), "cpu")
+
     def offload_kind(self) -> str | None:
         """How hooks bring weights to a device module by module: ``"group offload"`` or ``"sequential offload"``. None without them."""
         return offload_kind((self._vae(), *self._modules))

@@ -73,8 +73,8 @@ def unwatch(vae: Any) -> None:
 
 
 def part_of(vae: Any, direction: str) -> Any:
-    """The part that a direction runs."""
-    return dict(_parts(vae))[direction]
+    """The part that a direction runs. The VAE itself if it has no such part."""
+    return dict(_parts(vae)).get(direction, vae)
 
 
 def _parts(vae: Any) -> Iterator[tuple[str, Any]]:

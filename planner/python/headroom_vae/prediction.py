@@ -9,7 +9,8 @@ from typing import Any
 
 from . import _core
 from .amounts import any_case, file_name, limit_bytes, whole_size
-from .described import describe, device_of, dtype_of
+from .checkpoints import describe
+from .described import device_of, dtype_of
 from .device import free_bytes
 from .errors import DoesNotFit, InputError, in_python
 from .executors import NATIVE, planned_executor

@@ -12,7 +12,8 @@ from typing import Any, Iterable, Iterator
 
 from . import _core
 from .decoding import handle_of
-from .described import describe, dtype_of, loaded_vae_of, output_name
+from .checkpoints import describe
+from .described import dtype_of, loaded_vae_of, output_name
 from .errors import InputError, Unsupported
 from .latents import sample_of
 from .prediction import predict

@@ -7,7 +7,7 @@ import functools
 from typing import Any, Callable
 
 from . import _core
-from .described import dtype_name
+from .described import dtype_in_use, dtype_name
 from .errors import VerificationError
 from .latents import sample_of
 from .tf32 import full_fp32
@@ -25,11 +25,12 @@ BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 
 def largest_error(
     vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none", by_torch: Callable[[Any], Any] | None = None,
-    temb: Any = None,
+    temb: Any = None, own: Callable[[Any], Any] | None = None,
 ) -> float | None:  # fmt: skip
     """Largest difference from the VAE's own decode over all items, relative to the largest magnitude of the item's original picture.
     ``tf32`` is the work that the decode did in TF32. ``by_torch`` decodes an item by PyTorch's executor, which then stands for the original.
     ``temb`` is the time step of a decoder that takes one.
+    ``own`` is the VAE's own decode where its class is not diffusers'.
 
     Warns and returns None if the other decode cannot run. Raises VerificationError."""
     import torch
@@ -41,7 +42,8 @@ def largest_error(
     for item, ours in zip(z.split(1), sample.split(1)):
         try:
             with torch.no_grad(), full_fp32():
-                original = _untiled(vae, model, item, temb) if by_torch is None else by_torch(item).float()
+                other = by_torch or own
+                original = _untiled(vae, model, item, temb) if other is None else other(item).float()
         except Exception as failed:
             why = str(failed).strip().splitlines() or [""]
             warn(f"{option}: the picture was not compared, since {whose} cannot run: {type(failed).__name__}: {why[0]}")
@@ -53,7 +55,7 @@ def largest_error(
             raise VerificationError(f"{name}: expected a picture of shape {tuple(original.shape)} as the original decode's, found {tuple(ours.shape)}")
         difference = (ours.to(original.device).float() - original).abs().max() / original.abs().max().clamp_min(1e-30)
         error = max(error, float(difference))
-    dtype = torch.get_autocast_dtype(z.device.type) if torch.is_autocast_enabled(z.device.type) else vae.dtype
+    dtype = torch.get_autocast_dtype(z.device.type) if torch.is_autocast_enabled(z.device.type) else dtype_in_use(vae)
     accepted, in_tf32 = VERIFIED_ERROR[dtype_name(dtype)], ""
     if tf32 != "none":
         accepted = max(accepted, VERIFIED_ERROR_IN_TF32)

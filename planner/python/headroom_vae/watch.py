@@ -69,10 +69,11 @@ def _may_change_inside(key: str, value: Any) -> bool:
 class Guard:
     """Rejects changed modules. Compares a module fully at first, and again whenever its snapshot no longer holds.
 
-    A module that is compared by `rules` is not of diffusers, even if it has a config."""
+    A module that is compared by `rules` is not of diffusers, even if it has a config. A proof by `prover` tells what other code computes."""
 
-    def __init__(self, rules: LayerRules | None = None, direction: str = "decode") -> None:
+    def __init__(self, rules: LayerRules | None = None, direction: str = "decode", prover: Any = None) -> None:
         self._rules = rules
+        self._prover = prover
         self._direction = direction
         self.watch: Watch | None = None
         self._config: dict[str, Any] | None = None
@@ -82,9 +83,16 @@ class Guard:
         if self.watch is not None and self.watch.holds():
             return
         self.watch = None
-        if self._rules is None and hasattr(module, "config"):
+        if self._prover is not None and self._prover.foreign:
+            self._prover.start(module)
+        elif self._rules is None and hasattr(module, "config"):
             self._require_config(module)
-            require_unchanged(module, self._direction)
+            try:
+                require_unchanged(module, self._direction)
+            except Unsupported as refused:
+                if self._prover is None or not refused.provable:
+                    raise
+                self._prover.start(module, refused)
         else:
             require_plain_layers(module, self._rules or LayerRules(), self._direction)
         self.watch = Watch(module, self._direction)

@@ -96,7 +96,8 @@ class Modules(Case):
                 self.base_layer = base_layer
 
         class Mine(processors.AttnProcessor2_0):
-            pass
+            def __call__(self, attention, states, *given, **options):
+                return super().__call__(attention, states * 0.9, *given, **options)
 
         def attribute(path, key, value, found):
             return lambda vae: setattr(vae.get_submodule(path), key, value), re.escape(f"{path}: {key} {found}")
@@ -210,6 +211,18 @@ class Harmless(Case):
         headroom_vae.enable(vae)
         layerwise(vae)
         self.assert_close(vae.decode(self.z).sample, theirs, 0.2)  # the weights have 8 bits
+
+    def test_methods_with_equal_code_are_proven_and_followed(self):
+        class Mine(processors.AttnProcessor2_0):
+            pass
+
+        def checkpointed(vae):
+            block = vae.decoder.mid_block.resnets[0]
+            forward = block.forward
+            block.forward = lambda *given: torch.utils.checkpoint.checkpoint(forward, *given, use_reentrant=False)
+
+        for change in (checkpointed, lambda vae: vae.decoder.mid_block.attentions[0].set_processor(Mine())):
+            self.assert_followed(change)
 
     def test_compiled_modules_are_followed(self):
         for change in (

@@ -14,7 +14,7 @@ import tiny
 import torch
 from headroom_vae import _core, device, executors
 from headroom_vae.decoding import encoded_output
-from headroom_vae.described import describe
+from headroom_vae import describe
 from headroom_vae.latents import request_of
 from headroom_vae.module import ModuleDecoder
 from headroom_vae.torch_executor import TorchDecoder
