@@ -143,15 +143,16 @@ void take_own_card(const RankEnvironment& environment) {
 
 /// Returns null for a decode on the CPU.
 std::unique_ptr<gpu::Gpu> open_own_gpu(const DecodeOptions& options, const RankEnvironment& environment) {
-  const bool planned_for_gpu =
-      !options.plan_file.empty() && !device_record(PlanFile(options.plan_file).request().device).is_host;
-  if (!planned_for_gpu && !is_gpu(options.device)) return nullptr;
-  if (is_gpu(options.device) && options.device->index != 0) {
+  DeviceName device = options.device.value_or(DeviceName{});
+  if (!options.plan_file.empty() && !is_gpu(device))
+    device.kind = PlanFile(options.plan_file).request().device;
+  if (!is_gpu(device)) return nullptr;
+  if (device.index != 0) {
     throw InputError("--device: each rank takes the GPU of its local rank: expected cuda, found " +
-                     text_of(*options.device));
+                     text_of(device));
   }
   take_own_card(environment);
-  return gpu::open_gpu();
+  return gpu::open_gpu_for(device.kind);
 }
 
 ExchangeKind kind_of(const DecodeOptions& options, const gpu::Gpu* gpu) {

@@ -1,6 +1,8 @@
 // Messages of headroom-decode about GPUs, with one and without.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -63,6 +65,20 @@ struct ReadyGpu {
   }
 };
 
+/// Runs `decode` as the first of two ranks that torchrun started.
+template <typename Decode>
+Ended as_a_rank(const Decode& decode) {
+  const std::map<std::string, std::string> variables{{"RANK", "0"},
+                                                     {"LOCAL_RANK", "0"},
+                                                     {"WORLD_SIZE", "2"},
+                                                     {"MASTER_ADDR", "127.0.0.1"},
+                                                     {"MASTER_PORT", "1"}};
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  const Ended ended = decode();
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  return ended;
+}
+
 TEST_CASE("without a GPU whatever needs one ends with 5 and one line, with one it decodes") {
   const ReadyGpu ready;
   const std::string plan = ready.plan("cuda"), queue = ready.queue("cuda");
@@ -93,6 +109,32 @@ TEST_CASE("plans are decoded on the device that they are for") {
                   {"--device: expected cpu, cuda or cuda:N, found 'gpu'"});
   require_refused(ready.decode_queue({"--queue", ready.queue("cpu"), "--device", "cuda"}), 2,
                   {"--device: ", "is planned for cpu, found cuda"});
+  CHECK_FALSE(std::filesystem::exists(ready.output));
+}
+
+TEST_CASE("programs refuse PyTorch's executor, which runs inside Python alone") {
+  const ReadyGpu ready;
+  const std::string file = ready.plan("torch"), queue = ready.queue("torch");
+  const std::string ranked =
+      ready.planned({"--size", "12x10", "--device", "torch", "--ranks", "2"}, "ranked.json");
+  const std::string encode =
+      ready.planned({"--size", "12x10", "--device", "torch", "--direction", "encode"}, "encode.json");
+  const std::string picture =
+      test::write_npy(ready.scratch / "picture.npy", random_latent({1, 3, 10, 12}, 3));
+  const Words by_encode{"encode", "--model", ready.model, "--picture", picture, "-o", ready.output};
+  const std::vector<std::string> why{"headroom-decode: ", "the plan is for PyTorch's executor",
+                                     "expected a plan for cpu or cuda"};
+  for (const Ended& ended :
+       {ready.decode({"--plan", file}), ready.decode({"--plan", file, "--device", "torch"}),
+        ready.decode({"--limit", "64MiB", "--device", "torch"}),
+        ready.decode({"--limit", "auto", "--device", "torch"}), ready.decode_queue({"--queue", queue}),
+        call(run_decode, joined(by_encode, {"--plan", encode})),
+        call(run_decode, joined(by_encode, {"--limit", "64MiB", "--device", "torch"})), as_a_rank([&] {
+          return ready.decode({"--plan", ranked});
+        })})
+    require_refused(ended, 2, why);
+  require_refused(ready.decode({"--plan", file, "--device", "cpu"}), 2,
+                  {"--device: ", "is planned for torch, found cpu"});
   CHECK_FALSE(std::filesystem::exists(ready.output));
 }
 

@@ -223,6 +223,8 @@ TEST_CASE("a plan is run and recorded") {
           {"--watch: expected all, none or some of allocator, kernels", "found 'dances'"});
   refused({"--plan", plan, "-o", trace, "--device", "cuda"},
           {"--device: ", "is planned for cpu, found cuda"});
+  refused({"--sizes", "8x8", "-o", trace, "--device", "torch"},
+          {"PyTorch's executor", "expected a plan for cpu or cuda"});
   refused({"--plan", plan, "-o", trace, "--csv", "layers.csv"}, {"--csv"});
   refused({"--sizes", "8x8", "-o", trace, "--trace", trace}, {"--trace"});
 }
