@@ -54,12 +54,17 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
         measure.note(f"plan for {text}: peak {mib(plan['predicted_peak_bytes'])}, {plan['passes']} passes")
         return plan, lambda output: measure.headroom_decode(args.model, file, latent, output, args.random_weights, args.threads)
 
+    def enabled(executor: str, limit: str) -> tuple[Run, Decode]:
+        return {}, lambda output: measure.diffusers_decode(args.model, latent, output, args.random_weights, args.threads, "enabled",
+                                                           dtype=args.dtype, extra=["--executor", executor, "--limit", limit])
+
     name = reference_name(args.model)
     reference = {name + UNTILED: theirs("untiled")}
     if not measure.model_of(args.model).video:
         reference[name + CHANNELS_LAST] = theirs("channels-last")
     reference |= {f"{name}{TILED}{tile}": theirs("tiled", tile) for tile in args.tiles}
     headroom = {f"Headroom, {text}": ours(text) for text in args.limits}
+    headroom |= {f"enable(), {executor}, {text}": enabled(executor, text) for executor in args.executors for text in args.limits}
     return measure.in_turns(reference, headroom)
 
 
@@ -160,6 +165,8 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=1, help="of the random latent, default: %(default)s")
     parser.add_argument("--latent", type=Path, help="a latent's file instead")
     parser.add_argument("--limits", type=limit_list, required=True, help="for example 400MiB,2GiB")
+    parser.add_argument("--executors", type=lambda text: text.split(","), default=[],
+                        help="enable() with these limits too, in Python: for example torch,native")
     parser.add_argument("--tiles", type=lambda text: [int(each) for each in text.split(",")] if text else [], default=[32],
                         help="the reference's own tiling: latent positions a side, commas between, default: 32; empty for none")
     parser.add_argument("--source", type=Path, help="Open-Sora-Plan: a clone of its repository")

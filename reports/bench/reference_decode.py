@@ -40,7 +40,7 @@ import torch
 for unneeded in ("accelerate", "peft", "transformers"):  # no decoder needs these packages, which take seconds to load
     sys.modules.setdefault(unneeded, None)
 from convolution_rate import DTYPES  # noqa: E402
-from measure import ResidentWatch, model_of, read_latent  # noqa: E402
+from measure import ROOT, ResidentWatch, model_of, read_latent  # noqa: E402
 from reference_model import build, give_weights  # noqa: E402
 
 
@@ -84,6 +84,13 @@ def tile(vae: torch.nn.Module, args: argparse.Namespace) -> None:
         tile_like_kl(vae, args)
 
 
+def enable(vae: torch.nn.Module, args: argparse.Namespace) -> None:
+    sys.path.insert(0, str(ROOT / "build" / "python"))
+    import headroom_vae
+
+    headroom_vae.enable(vae, limit=args.limit, executor=args.executor)
+
+
 def decoders_input(args: argparse.Namespace) -> torch.Tensor:
     latent = torch.from_numpy(read_latent(args.latent))
     return latent.unsqueeze(2) if model_of(args.model).video and latent.ndim == 4 else latent
@@ -97,6 +104,8 @@ def prepare(vae: torch.nn.Module, latent: torch.Tensor, args: argparse.Namespace
         latent = latent.contiguous(memory_format=torch.channels_last)
     elif args.mode == "tiled":
         tile(vae, args)
+    elif args.mode == "enabled":
+        enable(vae, args)
     if args.mode != "tiled" and hasattr(vae, "use_framewise_decoding"):
         vae.use_framewise_decoding = False  # some classes cut clips along time by default, and blend
     return latent if args.dtype == "fp32" else latent.to(vae.to(DTYPES[args.dtype]).dtype)
@@ -210,8 +219,11 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="folder in diffusers' layout, or a built-in name")
     parser.add_argument("--random-weights", type=int, metavar="SEED", help="seeded weights instead of the folder's")
     parser.add_argument("--latent", type=Path, required=True, help=".npy or .safetensors; of a clip N×C×T×H×W")
-    parser.add_argument("--mode", choices=("untiled", "tiled", *CHANNELS_LAST), default="untiled",
-                        help="all but the first two are channels-last, for pictures alone; to compile asks for a GPU, default: %(default)s")
+    parser.add_argument("--mode", choices=("untiled", "tiled", "enabled", *CHANNELS_LAST), default="untiled",
+                        help="enabled: by headroom_vae; the ones after it are channels-last, for pictures alone; to compile asks for a GPU, "
+                             "default: %(default)s")
+    parser.add_argument("--limit", help="enabled: of the decode, such as 256MiB")
+    parser.add_argument("--executor", default="auto", help="enabled: native or torch, default: %(default)s")
     parser.add_argument("--tile", type=int, default=32, help="tiled: latent positions a side, default: %(default)s")
     parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: %(default)s")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
