@@ -103,8 +103,10 @@ DryRun run_dry_within(const Model& model, const Plan& plan, int64_t enough_bytes
 
 DryRun run_dry(const Model& model, const Plan& plan, EventSink* listener) {
   // Repeats the placement from planning, which used the same limit or a smaller one.
-  DryRun dry_run = run_dry_within(model, plan, plan.limit_bytes, listener);
-  if (dry_run.bytes() > plan.predicted_peak_bytes) place(dry_run, plan.predicted_peak_bytes);
+  const int64_t beside = bytes_beside_reservation(model.graph, plan.request);
+  DryRun dry_run = run_dry_within(model, plan, plan.limit_bytes - beside, listener);
+  if (dry_run.bytes() > plan.predicted_peak_bytes - beside)
+    place(dry_run, plan.predicted_peak_bytes - beside);
   return dry_run;
 }
 
@@ -139,7 +141,7 @@ std::vector<std::vector<Copy>> DryRun::copies_by_pass() const {
 DryRun run_dry_within_limit(const Model& model, const Plan& plan, const ReservationSizes& sizes) {
   DryRun dry_run = run_dry(model, plan);
   const int64_t taken_bytes = sizes.taken_bytes(dry_run.bytes());
-  const int64_t limit_bytes = plan.limit_bytes - picture_bytes(model.graph, plan.request);
+  const int64_t limit_bytes = plan.limit_bytes - bytes_beside_reservation(model.graph, plan.request);
   if (taken_bytes > limit_bytes) {
     throw LimitExceeded("the plan takes " + std::to_string(taken_bytes) +
                         " bytes of the GPU's memory, limit " + std::to_string(limit_bytes));

@@ -43,6 +43,20 @@ int64_t picture_bytes(const Graph& graph, const Request& request) {
   return static_cast<int64_t>(std::min(bytes, kMost));
 }
 
+int64_t temporary_bytes(const Graph& graph, const DeviceRecord& device) {
+  if (device.temporary_bytes == 0) return 0;
+  int64_t kernel_bytes = 0;
+  for (const Op& op : graph.ops()) {
+    kernel_bytes = std::max(
+        kernel_bytes, gpu_storage().weights_bytes(graph, op, ConvolutionAlgorithm::direct, Dtype::fp32));
+  }
+  return device.temporary_bytes + kernel_bytes;
+}
+
+int64_t bytes_beside_reservation(const Graph& graph, const Request& request) {
+  return picture_bytes(graph, request) + temporary_bytes(graph, device_record(request.device));
+}
+
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model) {
   // Memory that grows with the picture is allocated for one frame at a time.
   const Tensor& output = graph.tensor(graph.output());

@@ -47,6 +47,13 @@ struct MemoryModel {
 /// Bytes of a request's picture if it stays in memory, otherwise 0.
 int64_t picture_bytes(const Graph& graph, const Request& request);
 
+/// Most bytes that operations allocate themselves: DeviceRecord::temporary_bytes, and a copy of the largest
+/// kernel. 0 on devices whose operations get a workspace.
+int64_t temporary_bytes(const Graph& graph, const DeviceRecord& device);
+
+/// Bytes of a device's memory that a decode takes beside its reservation: the picture and temporary tensors.
+int64_t bytes_beside_reservation(const Graph& graph, const Request& request);
+
 /// Growth outside the pool that a plan allows for.
 int64_t reserve_bytes(const Graph& graph, const Sizes& sizes, const MemoryModel& model);
 

@@ -58,7 +58,8 @@ GpuCard GpuCard::assumed(DeviceKind device) {
           .kernel_seconds = 1e-5,
           .launch_seconds = 6e-5,
           .host_bytes_per_second = 6e9,
-          .emitted_bytes_per_second = 6e9};
+          .emitted_bytes_per_second = 6e9,
+          .reservation = {}};
 }
 
 DeviceRates assumed_rates(const DeviceRecord& device, Dtype dtype, Tf32 tf32) {
@@ -150,16 +151,11 @@ MemoryModel cuda_memory_model(const Graph& graph) {
 MemoryModel memory_model_of(const Graph& graph, const DeviceRecord& device) {
   if (device.is_host) return cpu_memory_model(graph);
   MemoryModel model = cuda_memory_model(graph);
-  const int64_t temporary_bytes = device.temporary_bytes;
-  if (temporary_bytes == 0) return model;
-  int64_t kernel_bytes = 0;
-  for (const Op& op : graph.ops())
-    kernel_bytes = std::max(
-        kernel_bytes, gpu_storage().weights_bytes(graph, op, ConvolutionAlgorithm::direct, Dtype::fp32));
+  if (device.temporary_bytes == 0) return model;
   model.workspace_bytes = [](const Op&, ConvolutionAlgorithm, const Extent&, const Sizes&) -> int64_t {
     return 0;
   };
-  model.reserve_bytes = temporary_bytes + kernel_bytes;
+  model.reserve_bytes = temporary_bytes(graph, device);
   return model;
 }
 

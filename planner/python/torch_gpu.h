@@ -19,7 +19,6 @@ class TorchGpu : public DryGpu {
   DeviceKind kind() const override { return DeviceKind::torch; }
   std::string device() const override { return text("device_name"); }
   std::string libraries() const override { return text("libraries"); }
-  ReservationSizes reservation_sizes() const override { return kLibtorchReservation; }
 
   std::byte* reserve(int64_t bytes) override;
   void release() noexcept override;

@@ -15,9 +15,9 @@ namespace headroom::planner {
 
 std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const ReservationSizes& sizes) {
   if (!device_record(plan.request.device).places_allocations) return {};
-  const int64_t picture = picture_bytes(model.graph, plan.request);
-  const DryRun dry_run = run_dry_within(model, plan, sizes.most_within(plan.limit_bytes - picture));
-  const int64_t live_bytes = plan.predicted_peak_bytes - picture;
+  const int64_t beside = bytes_beside_reservation(model.graph, plan.request);
+  const DryRun dry_run = run_dry_within(model, plan, sizes.most_within(plan.limit_bytes - beside));
+  const int64_t live_bytes = plan.predicted_peak_bytes - beside;
   const int64_t gaps = sizes.taken_bytes(std::max(dry_run.bytes(), live_bytes)) - live_bytes;
   plan.reserve_bytes += gaps;
   plan.predicted_peak_bytes += gaps;
@@ -35,7 +35,7 @@ std::vector<PlacedPass> add_gaps(Plan& plan, const Model& model, const Reservati
   const std::vector<std::vector<Copy>> copies = dry_run.copies_by_pass();
   std::vector<PlacedPass> passes;
   for (size_t i = 0; i < reserved.size(); ++i) {
-    PlacedPass& pass = passes.emplace_back(PlacedPass{picture + reserved[i], {}});
+    PlacedPass& pass = passes.emplace_back(PlacedPass{beside + reserved[i], {}});
     for (const Copy& copy : copies[i]) pass.copied_bytes.push_back(copy.bytes);
   }
   return passes;

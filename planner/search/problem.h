@@ -35,13 +35,13 @@ struct Problem {
 /// Bytes of the limit that a plan can use. A GPU's allocator rounds reservations up, so the largest
 /// reservation within the limit may be smaller than the limit.
 inline int64_t usable_limit_bytes(const Problem& problem) {
-  const int64_t picture = picture_bytes(problem.model.graph, problem.request);
-  return picture + problem.costs.reservation().most_within(problem.options.limit_bytes - picture);
+  const int64_t beside = bytes_beside_reservation(problem.model.graph, problem.request);
+  return beside + problem.costs.reservation().most_within(problem.options.limit_bytes - beside);
 }
 /// Limit that a plan of `bytes` needs; the inverse of usable_limit_bytes().
 inline int64_t taken_bytes(const Problem& problem, int64_t bytes) {
-  const int64_t picture = picture_bytes(problem.model.graph, problem.request);
-  return picture + problem.costs.reservation().taken_bytes(bytes - picture);
+  const int64_t beside = bytes_beside_reservation(problem.model.graph, problem.request);
+  return beside + problem.costs.reservation().taken_bytes(bytes - beside);
 }
 
 }  // namespace headroom::planner

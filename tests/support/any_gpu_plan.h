@@ -18,6 +18,7 @@ inline Plan drawn_gpu_plan(const DrawnRequest& drawn, Random& random) {
   style.most_tiles = kSanitized ? 3 : 8;
   style.form = ConvolutionAlgorithm::direct;
   MemoryModel memory = planner::cuda_memory_model(drawn.model.graph);
+  memory.reserve_bytes = temporary_bytes(drawn.model.graph, device_record(drawn.request.device));
   memory.block_bytes = random.pick<int64_t>({1, 700, int64_t{4} << 20});
   const PlanConfiguration configuration{
       drawn.micro_batch, random.chance(0.3) ? WeightResidency::per_pass : WeightResidency::resident,
@@ -25,9 +26,10 @@ inline Plan drawn_gpu_plan(const DrawnRequest& drawn, Random& random) {
   Plan plan = random_plan(drawn.model, drawn.request, drawn.micro_batch, style, memory, random,
                           norms_of(drawn.model.graph), configuration)
                   .plan;
-  const int64_t live_bytes = plan.predicted_peak_bytes;
+  const int64_t live_bytes =
+      plan.predicted_peak_bytes - bytes_beside_reservation(drawn.model.graph, drawn.request);
   // If gaps leave no room, the decode moves blocks between passes.
-  plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 29 : live_bytes;
+  plan.limit_bytes = random.chance(0.3) ? int64_t{1} << 29 : plan.predicted_peak_bytes;
   plan.host_limit_bytes = int64_t{1} << 29;
   planner::add_gaps(plan, drawn.model);
   const std::vector<Violation> violations = validate(plan, drawn.model);

@@ -18,13 +18,6 @@ namespace nb = nanobind;
 
 nb::object executor;
 
-/// Reserves exact sizes, so that limits of small decodes are tight.
-class ExactTorchGpu final : public python::TorchGpu {
- public:
-  using TorchGpu::TorchGpu;
-  ReservationSizes reservation_sizes() const override { return {}; }
-};
-
 /// Runs the tests that match the patterns. Returns the number of failures.
 int run(nb::object torch_executor, const std::vector<std::string>& patterns) {
   executor = std::move(torch_executor);
@@ -45,7 +38,7 @@ int run(nb::object torch_executor, const std::vector<std::string>& patterns) {
 
 std::unique_ptr<gpu::Gpu> decoding_gpu() {
   const nb::gil_scoped_acquire gil;
-  return std::make_unique<ExactTorchGpu>(executor);
+  return std::make_unique<python::TorchGpu>(executor);
 }
 
 }  // namespace headroom::test

@@ -49,6 +49,8 @@ class _Convolution:
         inputs, outputs, groups, (frames, rows, columns), upsamples, before_first, frames_ahead, stride, begins_at_own = shape
         self.source, self.groups, self.upsamples, self.before_first, self.stride = source, groups, upsamples, before_first, stride
         self.frames, self.outputs = frames, outputs
+        # One convolution of pictures for each frame of the kernel: PyTorch's own over clips in fp32 needs many times the memory.
+        self.by_frame = frames > 1 and (source.memory.device.type == "cpu" or source.dtype == torch.float32)
         self.frames_before = frames - 1 - frames_ahead
         self.taps = (2, 2) if upsamples else (rows, columns)
         self.rows_before, self.columns_before = (0, 0) if begins_at_own else (rows // 2, columns // 2)
@@ -60,45 +62,66 @@ class _Convolution:
     def chunks(self, box: Box) -> Any:
         """Chunks of outputs whose input and result are small enough."""
         read = self.source.channels * self.stride[0] * self.stride[1] * self.stride[2]
-        itemsize = self.source.dtype.itemsize
+        itemsize = 4 if self.by_frame else self.source.dtype.itemsize
         return chunks_of(box, max(read, self.outputs) * itemsize, self.source.memory.chunk_bytes)
 
     def make(self, weights: Any, box: Box, origin: tuple[int, int]) -> Any:
         """The outputs of a box, [frames, rows, columns, channels]. ``origin``: how far the first tap lies above and to the left."""
         t0, t1, y0, y1, x0, x1 = box
-        of_time, of_rows, of_columns = self.stride
+        of_rows, of_columns = self.stride[1:]
         top, left = y0 * of_rows - origin[0], x0 * of_columns - origin[1]
         bottom, right = (y1 - 1) * of_rows - origin[0] + self.taps[0], (x1 - 1) * of_columns - origin[1] + self.taps[1]
-        first = t0 * of_time - self.frames_before
-        end = (t1 - 1) * of_time - self.frames_before + self.frames
-        values = self._frames(range(first, end, 1 if self.frames > 1 else of_time), (top, bottom, left, right))
-        if self.frames > 1 and self.source.memory.device.type != "cpu" and values.dtype != torch.float32:
+        if not self.by_frame and self.frames > 1:
+            values = self._frames(t0, t1, (top, bottom, left, right))
             made = F.conv3d(values.permute(3, 0, 1, 2)[None], weights, self.bias, self.stride, groups=self.groups)
             return made[0].permute(1, 2, 3, 0)
-        # One convolution of pictures for each frame of the kernel: PyTorch's own over clips in fp32 needs many times the memory.
-        if self.frames > 1:
-            values, weights = values.float(), weights.float()
-        values, read, made = values.permute(0, 3, 1, 2), (t1 - t0 - 1) * of_time + 1, None
+        made = None
         for tap in range(self.frames):
-            chosen = values[tap : tap + read : of_time] if self.frames > 1 else values
-            bias = self.bias.to(values.dtype) if made is None else None
-            part = F.conv2d(chosen, weights[:, :, tap], bias, (of_rows, of_columns), groups=self.groups)
-            made = part if made is None else made.add_(part)
-        return made.permute(0, 2, 3, 1)
+            for first, count, frame in self._runs(t0, t1, tap):
+                values = self.source.whole((frame, frame + (count - 1) * self.stride[0] + 1, top, bottom, left, right))[:: self.stride[0]]
+                if self.by_frame:
+                    values = values.float()
+                alone = self.frames == 1 and count == t1 - t0
+                kernel, bias = weights[:, :, tap].to(values.dtype), self.bias if alone else None
+                part = F.conv2d(values.permute(0, 3, 1, 2), kernel, bias, (of_rows, of_columns), groups=self.groups).permute(0, 2, 3, 1)
+                if alone:
+                    return part
+                made = self._biases(box) if made is None else made
+                made[first : first + count].add_(part)
+                del part
+        return self._biases(box) if made is None else made
 
-    def _frames(self, wanted: range, place: tuple[int, int, int, int]) -> Any:
-        """These frames of the input, by the rule of frame_of_tap() in decoder/cpu/convolution.h. A copy only where frames repeat or
-        are zero."""
-        last, read = self.source.region[1] - 1, list(wanted)
+    def _biases(self, box: Box) -> Any:
+        shape = box[1] - box[0], box[3] - box[2], box[5] - box[4], self.outputs
+        return self.bias.float().expand(shape).clone(memory_format=torch.contiguous_format)
+
+    def _frame(self, number: int) -> int | None:
+        """The input's frame that stands for this one, by the rule of frame_of_tap() in decoder/cpu/convolution.h. None: zeros."""
+        last = self.source.region[1] - 1
         if self.before_first == FIRST_FRAME:
-            read = [min(max(0, frame), last) for frame in read]
-        fewest = 1 if self.before_first == ZEROS_INSTEAD else 0
-        found = [frame for frame in read if fewest <= frame <= last]
-        if not found:
-            shape = (len(read), place[1] - place[0], place[3] - place[2], self.source.channels)
-            return torch.zeros(shape, dtype=self.source.dtype, device=self.source.memory.device)
-        values = self.source.whole((found[0], found[-1] + 1, *place))
-        if found == read and len(read) == values.shape[0]:
-            return values
-        pieces = [values[frame - found[0]] if fewest <= frame <= last else torch.zeros_like(values[0]) for frame in read]
-        return torch.stack(pieces)
+            return min(max(0, number), last)
+        return number if (1 if self.before_first == ZEROS_INSTEAD else 0) <= number <= last else None
+
+    def _runs(self, t0: int, t1: int, tap: int) -> list[list[int]]:
+        """The frames that a tap of the kernel reads for outputs [t0, t1): the first output of a run, their number, and the frame that the
+        first one reads. Runs leave frames of zeros out."""
+        runs: list[list[int]] = []
+        for at, t in enumerate(range(t0, t1)):
+            frame = self._frame(t * self.stride[0] - self.frames_before + tap)
+            if runs and frame is not None and runs[-1][0] + runs[-1][1] == at and runs[-1][2] + runs[-1][1] * self.stride[0] == frame:
+                runs[-1][1] += 1
+            elif frame is not None:
+                runs.append([at, 1, frame])
+        return runs
+
+    def _frames(self, t0: int, t1: int, place: tuple[int, int, int, int]) -> Any:
+        """All frames that outputs [t0, t1) read. A copy only where frames repeat or are zero."""
+        first, end = t0 * self.stride[0] - self.frames_before, (t1 - 1) * self.stride[0] - self.frames_before + self.frames
+        read = [self._frame(number) for number in range(first, end)]
+        if read == list(range(first, end)):
+            return self.source.whole((first, end, *place))
+        zeros = (place[1] - place[0], place[3] - place[2], self.source.channels)
+        made = torch.empty((len(read), *zeros), dtype=self.source.dtype, device=self.source.memory.device)
+        for target, frame in zip(made, read):
+            target.zero_() if frame is None else target.copy_(self.source.whole((frame, frame + 1, *place))[0])
+        return made

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 
 from .memory import Memory
-from .views import Box, View, chunks, chunks_of, inside, is_empty, zero_outside
+from .views import Box, View, boxes, chunks_of, inside, pieces_of, zero_outside
 
 
 def copy_box(memory: Memory, source: tuple, target: tuple, box: Box) -> None:
-    for values, made in chunks(box, View(memory, source), View(memory, target), most_bytes=1 << 62):
-        made.copy_(values)
+    source, target = View(memory, source), View(memory, target)
+    for piece in pieces_of(box, source, target):
+        target.part(piece).copy_(source.part(piece))
 
 
 def gather(memory: Memory, source: tuple, target: tuple, picture: tuple) -> None:
@@ -46,8 +47,8 @@ def upsample(memory: Memory, source: tuple, target: tuple, factor_y: int, factor
     for y in range(factor_y):
         for x in range(factor_x):
             coarse = (*part[:2], *phase(part[2], part[3], factor_y, y), *phase(part[4], part[5], factor_x, x))
-            if not is_empty(coarse):
-                _target_phase(target, part, factors, (y, x), coarse).copy_(source.whole(coarse))
+            for piece in pieces_of(coarse, source):
+                _target_phase(target, part, factors, (y, x), piece).copy_(source.part(piece))
 
 
 def depth_to_space(
@@ -63,15 +64,14 @@ def depth_to_space(
         for y in range(factor[1]):
             for x in range(factor[2]):
                 coarse = (read, read + 1, *phase(box[2], box[3], factor[1], y), *phase(box[4], box[5], factor[2], x))
-                if is_empty(coarse):
-                    continue
                 origin = begin + (y * factor[2] + x) * pixel_step
-                made = _target_phase(target, (t, t + 1, *box[2:]), factor[1:], (y, x), coarse)
-                values = source.whole(coarse)
-                if repeats == 1:
-                    made.copy_(values[..., origin : origin + (target.channels - 1) * channel_step + 1 : channel_step])
-                else:
-                    made.copy_(values[..., (channels * channel_step + origin) // repeats])
+                for chunk in boxes(coarse, source):
+                    made = _target_phase(target, (t, t + 1, *box[2:]), factor[1:], (y, x), chunk)
+                    values = source.part(chunk)
+                    if repeats == 1:
+                        made.copy_(values[..., origin : origin + (target.channels - 1) * channel_step + 1 : channel_step])
+                    else:
+                        made.copy_(values[..., (channels * channel_step + origin) // repeats])
 
 
 def space_to_depth(
@@ -97,12 +97,10 @@ def space_to_depth(
 def unfold_frames(memory: Memory, first: tuple, rest: tuple, target: tuple, box: Box) -> None:
     first, rest, target = View(memory, first), View(memory, rest), View(memory, target)
     for t in range(box[0], box[1]):
-        made = target.part((t, t + 1, *box[2:]))
-        if t == 0:
-            made.copy_(first.whole((0, 1, *box[2:])))
-            continue
-        read, half = (t + 1) // 2, 0 if t % 2 == 1 else target.channels
-        made.copy_(rest.whole((read, read + 1, *box[2:]))[..., half : half + target.channels])
+        source, read, half = (first, 0, 0) if t == 0 else (rest, (t + 1) // 2, 0 if t % 2 == 1 else target.channels)
+        for _, _, *place in pieces_of((t, t + 1, *box[2:]), source, target):
+            values = source.part((read, read + 1, *place))[..., half : half + target.channels]
+            target.part((t, t + 1, *place)).copy_(values)
 
 
 def _blends(begin: int, end: int, factor: int, first: int, extent: int, device: Any) -> tuple[int, int, Any, Any]:

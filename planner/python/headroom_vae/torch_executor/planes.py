@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 import torch
 
 from .memory import DTYPES, Memory
-from .views import Box, View, chunks
+from .views import Box, View, boxes
 
 FINITE_PHASES = ((slice(0, 1), slice(1, 3)), (slice(0, 2), slice(2, 3)))
 """By phase of an upsampling kernel and tap of its two: the taps of the original kernel that it sums."""
@@ -52,23 +53,24 @@ def load_planes(memory: Any, planes: tuple, target: tuple, flag: int) -> None:
 
 def emit_planes(memory: Any, source: tuple, box: Box, shift: float, planes: tuple, flag: int) -> None:
     view = View(memory, source)
-    for (values,) in chunks(box, view, most_bytes=1 << 62):
-        memory.flags.raise_unless_finite(values, flag)
-    picture = _planes(memory, planes, box, view.channels)
-    first = 0
-    for (values,) in chunks(box, view, most_bytes=memory.chunk_bytes) if len(view.blocks) == 1 and box[1] - box[0] == 1 else [(view.whole(box),)]:
-        rows = picture[:, first : first + values.shape[1]]
-        first += values.shape[1]
-        rows.copy_(values.float() + shift if shift else values)
+    _copy_out(view, box, shift, _planes(memory, planes, box, view.channels), flag)
+
+
+def _copy_out(view: View, box: Box, shift: float, target: Any, flag: int) -> None:
+    """Copies a box to a tensor of its shape."""
+    for t0, t1, y0, y1, x0, x1 in boxes(box, view):
+        values = view.part((t0, t1, y0, y1, x0, x1))
+        view.memory.flags.raise_unless_finite(values, flag)
+        made = target[t0 - box[0] : t1 - box[0], y0 - box[2] : y1 - box[2]]
+        made.copy_(values.float() + shift if shift else values)
 
 
 def emit(memory: Any, source: tuple, box: Box, shift: float, pixels: int, flag: int) -> None:
     """Writes a box to the host's memory, as contiguous fp32."""
     view = View(memory, source)
-    values = view.whole(box).float() + shift
-    memory.flags.raise_unless_finite(values, flag)
-    host = torch.frombuffer((ctypes.c_float * values.numel()).from_address(pixels), dtype=torch.float32)
-    host.copy_(values.flatten())
+    shape = box[1] - box[0], box[3] - box[2], box[5] - box[4], view.channels
+    host = torch.frombuffer((ctypes.c_float * math.prod(shape)).from_address(pixels), dtype=torch.float32)
+    _copy_out(view, box, shift, host.view(shape), flag)
 
 
 def check_finite(memory: Any, values: int, count: int, flag: int) -> None:

@@ -81,15 +81,17 @@ def chunks_of(box: Box, bytes_of_position: int, most_bytes: int) -> Iterator[Box
             yield t, min(t1, t + frames), y, min(y1, y + rows), x0, x1
 
 
-def chunks(box: Box, *views: View, most_bytes: int = 0) -> Iterator[tuple]:
-    """Tensors of the same box of several views, chunk by chunk. Chunks are sized for the widest of them in fp32."""
-    if is_empty(box):
-        return
-    most_bytes = most_bytes or views[0].memory.pointwise_bytes
+def boxes(box: Box, *views: View) -> Iterator[Box]:
+    """The box in chunks whose rows lie in one block of each view. Chunks are sized for the widest view in fp32."""
     channels = max(view.channels for view in views)
     for piece in pieces_of(box, *views):
-        for chunk in chunks_of(piece, channels * 4, most_bytes):
-            yield tuple(view.part(chunk) for view in views)
+        yield from chunks_of(piece, channels * 4, views[0].memory.chunk_bytes)
+
+
+def chunks(box: Box, *views: View) -> Iterator[tuple]:
+    """Tensors of the same box of several views, chunk by chunk."""
+    for chunk in boxes(box, *views):
+        yield tuple(view.part(chunk) for view in views)
 
 
 def zero_outside(tile: Any, region: Box, part: Box) -> None:
