@@ -73,6 +73,8 @@ const char* name_of(Activation activation) {
       return "clamp";
     case Activation::soft_clamp:
       return "soft clamp";
+    case Activation::to_unit:
+      return "to unit";
   }
   return "none";
 }

@@ -156,6 +156,7 @@ enum class Activation {
   mish,
   clamp,       ///< to -1 … 1
   soft_clamp,  ///< to -3 … 3: tanh(v / 3) * 3
+  to_unit,     ///< from -1 … 1 to 0 … 1: (v + 1) / 2
 };
 const char* name_of(Activation activation);
 

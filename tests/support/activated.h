@@ -29,13 +29,16 @@ inline double activated(Activation activation, double v) {
       return std::clamp(v, -1.0, 1.0);
     case Activation::soft_clamp:
       return 3 * std::tanh(v / 3);
+    case Activation::to_unit:
+      return (v + 1) / 2;
   }
   return NAN;
 }
 
 inline Activation any_activation(Random& random) {
   return random.pick<Activation>({Activation::none, Activation::silu, Activation::relu, Activation::gelu,
-                                  Activation::mish, Activation::clamp, Activation::soft_clamp});
+                                  Activation::mish, Activation::clamp, Activation::soft_clamp,
+                                  Activation::to_unit});
 }
 
 }  // namespace headroom::test

@@ -24,6 +24,9 @@ void activate_slowly(float* out, int64_t count, Activation activation) {
       case Activation::soft_clamp:
         out[i] = std::tanh(v / 3) * 3;
         break;
+      case Activation::to_unit:
+        out[i] = (v + 1) / 2;
+        break;
       case Activation::none:
       case Activation::silu:
       case Activation::relu:
@@ -56,6 +59,7 @@ void activate(float* values, int64_t count, Activation activation) {
     case Activation::mish:
     case Activation::clamp:
     case Activation::soft_clamp:
+    case Activation::to_unit:
       return activate_slowly(values, count, activation);
   }
 }

@@ -46,6 +46,10 @@ __device__ __forceinline__ void activate(Activation activation, float (&values)[
 #pragma unroll
       for (float& v : values) v = tanhf(v / 3) * 3;
       return;
+    case Activation::to_unit:
+#pragma unroll
+      for (float& v : values) v = (v + 1) / 2;
+      return;
   }
 }
 

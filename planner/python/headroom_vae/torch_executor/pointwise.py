@@ -18,6 +18,7 @@ IN_PLACE: dict[str, Callable[[Any], Any]] = {
     "mish": lambda values: F.mish(values, inplace=True),
     "clamp": lambda values: values.clamp_(-1, 1),
     "soft clamp": lambda values: values.div_(3).tanh_().mul_(3),
+    "to unit": lambda values: values.add_(1).div_(2),
 }
 """Activations of an fp32 tensor."""
 

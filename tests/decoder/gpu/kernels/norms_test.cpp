@@ -16,7 +16,7 @@ TEST_CASE("activations of what is large, and of what is no number") {
   const Box box{{0, 1}, {0, 1}, {0, 1}};
   const std::vector<float> values{-1e30f, -200, -90, -60, 60, 90, 200, 1e30f};
   for (const Activation activation : {Activation::silu, Activation::relu, Activation::gelu, Activation::mish,
-                                      Activation::clamp, Activation::soft_clamp}) {
+                                      Activation::clamp, Activation::soft_clamp, Activation::to_unit}) {
     CAPTURE(int(activation));
     Map tile(random, box, 9, Dtype::fp32), vectors(random, box, 8, Dtype::fp32);
     for (int32_t i = 0; i < 8; ++i) {
