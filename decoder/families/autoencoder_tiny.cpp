@@ -15,20 +15,29 @@ constexpr int64_t kMiniMaxChannels = 24;
 /// Config with diffusers' defaults.
 struct Config {
   int64_t latent_channels = 4;
-  int64_t out_channels = 3;
+  int64_t picture_channels = 3;
   int64_t width = 64;
-  std::vector<int64_t> blocks{3, 3, 3, 1};  ///< of each resolution, from the coarsest
+  /// Of each resolution, in the order of the computation: the decoder begins with the coarsest.
+  std::vector<int64_t> blocks{3, 3, 3, 1};
   Activation activation = Activation::relu;
   int32_t factor = 2;  ///< upsampling factor between resolutions
   bool pools = false;  ///< blocks of the coarsest resolution begin with a GroupNorm, as TAEF2's do
 };
 
-/// Reads the width. All resolutions must have the same width, since upsampling convolutions keep their
+/// Config keys that differ between the decoder and the encoder.
+struct Keys {
+  const char* picture_channels = "out_channels";
+  const char* blocks = "num_decoder_blocks";
+  const char* widths = "decoder_block_out_channels";
+};
+constexpr Keys kEncoderKeys{"in_channels", "num_encoder_blocks", "encoder_block_out_channels"};
+
+/// Reads the width. All resolutions must have the same width, since resampling convolutions keep their
 /// channels.
-int64_t read_width(const JsonFields& widths, size_t stages) {
+int64_t read_width(const JsonFields& widths, size_t stages, const char* blocks) {
   if (widths.size(kMostStages) != stages)
-    widths.fail("expected as many as num_decoder_blocks has, " + std::to_string(stages) + ", found " +
-                std::to_string(widths.size(kMostStages)));
+    widths.fail("expected as many as " + std::string(blocks) + " has, " + std::to_string(stages) +
+                ", found " + std::to_string(widths.size(kMostStages)));
   const int64_t width = widths[0].integer(1, kMostChannels);
   for (size_t i = 1; i < stages; ++i) {
     if (widths[i].integer(1, kMostChannels) != width)
@@ -38,25 +47,26 @@ int64_t read_width(const JsonFields& widths, size_t stages) {
   return width;
 }
 
-Config read_config(const JsonFields& json) {
-  Config config;
+/// `config` has the defaults of missing keys.
+Config read_config(const JsonFields& json, Config config = {}, const Keys& keys = {}) {
+  const size_t default_stages = config.blocks.size();
   const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
     return json.has(key) ? json[key].integer(1, most) : otherwise;
   };
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1024, config.out_channels);
+  config.picture_channels = integer(keys.picture_channels, 1024, config.picture_channels);
   config.factor = static_cast<int32_t>(integer("upsampling_scaling_factor", kMostFactor, config.factor));
-  if (json.has("num_decoder_blocks")) {
-    const JsonFields counts = json["num_decoder_blocks"];
+  if (json.has(keys.blocks)) {
+    const JsonFields counts = json[keys.blocks];
     config.blocks.clear();
     for (size_t i = 0; i < counts.size(kMostStages); ++i)
       config.blocks.push_back(counts[i].integer(0, kMostBlocks));
     if (config.blocks.empty()) counts.fail("expected at least one number");
   }
-  if (json.has("decoder_block_out_channels")) {
-    config.width = read_width(json["decoder_block_out_channels"], config.blocks.size());
-  } else if (config.blocks.size() != Config{}.blocks.size()) {
-    static_cast<void>(json["decoder_block_out_channels"]);  // the default has another length
+  if (json.has(keys.widths)) {
+    config.width = read_width(json[keys.widths], config.blocks.size(), keys.blocks);
+  } else if (config.blocks.size() != default_stages) {
+    static_cast<void>(json[keys.widths]);  // the default has another length
   }
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
   if (json.has("use_midblock_gn")) config.pools = json["use_midblock_gn"].boolean();
@@ -65,11 +75,28 @@ Config read_config(const JsonFields& json) {
   return config;
 }
 
-/// Adds the decoder's layers to a graph, numbered as in its torch.nn.Sequential. Only `pools` makes barriers:
-/// every layer is a cut point.
+/// Adds the layers of the decoder or the encoder to a graph, numbered as in its torch.nn.Sequential. Only
+/// `pools` makes barriers: every layer is a cut point.
 class Builder {
  public:
   Builder(const Config& config, Graph& graph) : config_(config), graph_(graph) {}
+
+  /// The encoder reads pictures of 0 … 1. diffusers maps those of -1 … 1 to it, before the first convolution
+  /// pads with zeros.
+  void encoder() {
+    side_ = "encoder";
+    const auto scale = int32_t{1} << (config_.blocks.size() - 1);
+    TensorId x = graph_.add_picture(config_.picture_channels, {1, scale, scale});
+    x = graph_.activate("encoder.to_unit", x, Activation::to_unit);
+    for (size_t stage = 0; stage < config_.blocks.size(); ++stage) {
+      x = stage == 0
+              ? graph_.conv(next_layer(), x, config_.width, {1, 3, 3})
+              : graph_.strided_conv(next_layer(), x, config_.width, {1, 3, 3}, {1, 2, 2}, {.bias = false});
+      const bool coarsest = stage + 1 == config_.blocks.size();
+      x = blocks(graph_.add_cut_point(x), config_.blocks[stage], coarsest && config_.pools);
+    }
+    graph_.set_output(graph_.conv(next_layer(), x, config_.latent_channels, {1, 3, 3}));
+  }
 
   void decoder() {
     TensorId x = graph_.add_latent(config_.latent_channels);
@@ -85,11 +112,11 @@ class Builder {
     x = blocks(x, config_.blocks.back(), config_.blocks.size() == 1 && config_.pools);
     // This decoder's pictures are 0 … 1. diffusers maps them to -1 … 1.
     graph_.set_output(
-        graph_.conv(next_layer(), x, config_.out_channels, {1, 3, 3}, {.scale = 2, .shift = -1}));
+        graph_.conv(next_layer(), x, config_.picture_channels, {1, 3, 3}, {.scale = 2, .shift = -1}));
   }
 
  private:
-  std::string next_layer() { return "decoder.layers." + std::to_string(layer_++); }
+  std::string next_layer() { return side_ + ".layers." + std::to_string(layer_++); }
 
   TensorId blocks(TensorId x, int64_t count, bool pool) {
     for (int64_t i = 0; i < count; ++i) {
@@ -126,6 +153,7 @@ class Builder {
 
   const Config& config_;
   Graph& graph_;
+  std::string side_ = "decoder";
   int64_t layer_ = 0;
 };
 
@@ -267,9 +295,19 @@ Model build(const JsonFields& json) {
   return model;
 }
 
-/// The modules are a sequence that begins with the clamp.
-std::vector<Renaming> renamings(const CheckpointNames&) {
-  return {{"decoder.layers.#.", "{a+1}."}};
+Graph encoder(const JsonFields& json) {
+  const Config config = read_config(json, {.blocks = {1, 3, 3, 3}}, kEncoderKeys);
+  Graph graph;
+  Builder(config, graph).encoder();
+  return graph;
+}
+
+constexpr const char* kOfEncoder = "1.conv.0.weight";
+
+/// The modules are two sequences. The decoder's begins with the clamp.
+std::vector<Renaming> renamings(const CheckpointNames& stored) {
+  if (stored.contains(kOfEncoder)) return {{"encoder.layers.#.", "{a}."}};
+  return {{"decoder.layers.#.", "{a+1}."}, {"encoder.layers.#.", "{a}."}};
 }
 
 }  // namespace
@@ -288,12 +326,14 @@ std::vector<Family> autoencoder_tiny_families() {
            .takes_scaled_latents = true,
            .original_names = {.key = "tiny",
                               .decoder_mark = "3.conv.0.weight",
+                              .encoder_mark = kOfEncoder,
                               .beside = "1.weight",  // the encoder has none
                               .renamings = renamings},
            .built_ins = {{"taesd", tiny + R"("latent_channels": 4})"},
                          {"taef1", tiny + R"("latent_channels": 16})"},
                          {"taef2", tiny + R"("latent_channels": 32, "use_midblock_gn": true})"}},
-           .build = build},
+           .build = build,
+           .encoder = encoder},
           {.class_name = "TAEHV",
            .source_file = "taehv.py",
            .in_diffusers = false,

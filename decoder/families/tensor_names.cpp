@@ -144,8 +144,9 @@ TensorNames::TensorNames(const std::vector<std::string>& stored) : stored_(store
     if (take_prefix(of_diffusers)) return;
   if (take_record_of(&OriginalNames::decoder_mark, late)) return;
   // An encode may get the encoder's tensors alone.
-  if (!take_record_of(&OriginalNames::encoder_mark, first))
-    take_record_of(&OriginalNames::encoder_mark, others);
+  if (!take_record_of(&OriginalNames::encoder_mark, first) &&
+      !take_record_of(&OriginalNames::encoder_mark, others))
+    take_record_of(&OriginalNames::encoder_mark, late);
   original_ = nullptr;
 }
 
@@ -155,7 +156,8 @@ bool TensorNames::take_record_of(std::string_view OriginalNames::*mark, bool (*a
   for (const Family& family : families()) {
     const OriginalNames& names = family.original_names;
     if (original_ == nullptr) {
-      if (names.*mark == "" || !among(names) || !take_prefix(names.*mark, names.beside)) continue;
+      if (names.*mark == "" || !among(names)) continue;
+      if (!take_prefix(names.*mark, mark == &OriginalNames::decoder_mark ? names.beside : "")) continue;
       original_ = &names;
       for (const std::string& name : stored_)
         if (name.starts_with(prefix_)) own.insert(name.substr(prefix_.size()));
@@ -188,11 +190,19 @@ bool TensorNames::has_decoder() const {
          });
 }
 
+/// The prefix of a tensor that diffusers calls `name`.
+std::string TensorNames::prefix_of(std::string_view name) const {
+  constexpr std::string_view kDecoder = "decoder.";
+  if (!prefix_.ends_with(kDecoder) || !name.starts_with("encoder.")) return prefix_;
+  return prefix_.substr(0, prefix_.size() - kDecoder.size()) + "encoder.";
+}
+
 std::optional<std::string> TensorNames::find(const std::string& name) const {
   if (stored_.contains(name)) return name;
   std::vector<std::string> candidates{older_diffusers_name(name)};
   for (const Renaming& renaming : renamings_)
-    if (std::optional<std::string> before = renamed(name, renaming)) candidates.push_back(prefix_ + *before);
+    if (std::optional<std::string> before = renamed(name, renaming))
+      candidates.push_back(prefix_of(name) + *before);
   if (candidates.size() == 1) candidates.push_back(prefix_ + name);
   for (std::string& candidate : candidates) {
     if (stored_.contains(candidate)) return std::move(candidate);

@@ -32,8 +32,10 @@ struct OriginalNames {
   /// A tensor that only checkpoints with these names have, and one for an encoder alone. Families that are
   /// told apart by shapes have the same marks. Empty: another record has the marks.
   std::string_view decoder_mark{}, encoder_mark{};
-  std::string_view beside{};  ///< the mark counts only beside this tensor, and after diffusers' own names
-  bool first = false;         ///< looked for before the marks of other families
+  /// The decoder's mark counts only beside this tensor, and both marks after diffusers' own names. Decoder
+  /// and encoder then have prefixes of their own, such as "taesd_decoder." and "taesd_encoder.".
+  std::string_view beside{};
+  bool first = false;  ///< looked for before the marks of other families
   /// From names of today's diffusers to names of a checkpoint. Null: they are equal.
   std::vector<Renaming> (*renamings)(const CheckpointNames& stored) = nullptr;
 };
@@ -73,6 +75,7 @@ class TensorNames {
  private:
   bool take_record_of(std::string_view OriginalNames::*mark, bool (*among)(const OriginalNames&));
   bool take_prefix(std::string_view mark, std::string_view beside = {});
+  std::string prefix_of(std::string_view name) const;
 
   CheckpointNames stored_;
   std::string prefix_;

@@ -53,7 +53,7 @@ def encode_by_diffusers(model: str, picture: Path, output: Path, threads: int) -
         start = time.perf_counter()
         output_of = vae.encode(pixels)
         seconds = time.perf_counter() - start
-    mean = output_of.latent_dist.mean if hasattr(output_of, "latent_dist") else output_of.latent
+    mean = output_of.latent_dist.mean if hasattr(output_of, "latent_dist") else output_of[0]
     peak = watch.growth_bytes()
     np.save(output, (mean.squeeze(2) if mean.ndim == 5 and mean.shape[2] == 1 else mean).contiguous().numpy())
     print(json.dumps({"seconds": seconds, "peak_bytes": peak}))

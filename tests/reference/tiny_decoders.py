@@ -77,7 +77,8 @@ class TAEHV(nn.Module):
 
 
 class TAEF2(nn.Module):
-    """AutoencoderTiny's decoder, whose first blocks begin with a GroupNorm. Names are those of diffusers' class."""
+    """AutoencoderTiny whose blocks of the coarsest resolution begin with a GroupNorm. Names are those of diffusers' class. The encoder has the
+    decoder's numbers of blocks in the other order."""
 
     def __init__(self, config):
         super().__init__()
@@ -90,6 +91,15 @@ class TAEF2(nn.Module):
         layers += [conv(width, config["out_channels"])]
         self.decoder = nn.Module()
         self.decoder.layers = nn.Sequential(*layers)
+        layers = [conv(3, width)]
+        for stage, count in enumerate(reversed(blocks)):
+            layers += [conv(width, width, stride=2, bias=False)] if stage else []
+            layers += [Block(width, pools=stage + 1 == len(blocks)) for _ in range(count)]
+        self.encoder = nn.Module()
+        self.encoder.layers = nn.Sequential(*layers, conv(width, config["latent_channels"]))
+
+    def encode(self, picture):
+        return self.encoder.layers(picture / 2 + 0.5)
 
     def decode(self, latent):
         return 2 * self.decoder.layers(Clamp()(latent)) - 1

@@ -52,6 +52,14 @@ inline DrawnModel random_wan_22_encoder(Random& random) {
   return encoder_of(config);
 }
 
+inline DrawnModel random_autoencoder_tiny_encoder(Random& random) {
+  nlohmann::json config = random_autoencoder_tiny_config(random);
+  config["in_channels"] = random.pick<int64_t>({1, 3});
+  config["num_encoder_blocks"] = config["num_decoder_blocks"];
+  config["encoder_block_out_channels"] = config["decoder_block_out_channels"];
+  return encoder_of(config);
+}
+
 inline DrawnModel random_hunyuan_image_encoder(Random& random) {
   nlohmann::json config = random_hunyuan_image_config(random);
   config["in_channels"] = random.pick<int64_t>({1, 3});

@@ -146,16 +146,22 @@ def known_encoder(tensors: Mapping[str, Any], module: Any = None) -> tuple[dict,
     InputError for one that is missing or has another shape."""
     prefix, scheme, own = _own_shapes(tensors)
     config = _described("decoder", scheme.config, own, module)
-    name = config["_class_name"]
+    name, start = config["_class_name"], _encoder_start(prefix)
+    own = {**own, **{"encoder." + tensor[len(start) :]: tuple(values.shape) for tensor, values in tensors.items() if tensor.startswith(start)}}
     if scheme.encoder is None or not model_of(json.dumps(config), name).has_encoder:
         raise Unsupported(f"{name}: Headroom does not encode with this class")
     if not any(tensor.startswith("encoder.") for tensor in own):
         raise Unsupported("vae: this VAE has no encoder")
     config |= _described("encoder", scheme.encoder, own, module, config)
     model = model_of(json.dumps(config), config["_class_name"]).for_direction("encode")
-    _require_all_read(model, tensors, prefix + "encoder.", scheme.unread)
+    _require_all_read(model, tensors, start, scheme.unread)
     _require_parameters(model, tensors)
     return config, model
+
+
+def _encoder_start(prefix: str) -> str:
+    """Start of the encoder's names. TAESD's decoder has a prefix of its own, such as taesd_decoder."""
+    return prefix.removesuffix("decoder.") + "encoder."
 
 
 def _own_shapes(tensors: Mapping[str, Any]) -> tuple[str, _Scheme, Shapes]:
@@ -576,6 +582,18 @@ def _taehv(shapes: Shapes, module: Any) -> dict:
     }
 
 
+def _tiny_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
+    last = _numbered(shapes, r"encoder\.(\d+)\.") - 1
+    stages = [0]
+    for number in range(1, last):
+        if f"encoder.{number}.conv.0.weight" in shapes:
+            stages[-1] += 1
+        else:
+            stages.append(0)
+    first = shapes["encoder.0.weight"]
+    return {"in_channels": first[1], "num_encoder_blocks": stages, "encoder_block_out_channels": [first[0]] * len(stages)}
+
+
 def _seedvr2(shapes: Shapes, module: Any) -> dict:
     widths = _widths(shapes, "decoder.up_blocks", "resnets.0.conv2.weight")
     levels = len(widths)
@@ -615,7 +633,7 @@ _SCHEMES = {
     "wan": _Scheme(_wan, _wan_encoder, unread=".time_conv."),
     "seedvr2": _Scheme(_seedvr2, _seedvr2_encoder),
     "svd": _Scheme(_svd),
-    "tiny": _Scheme(_tiny, decoder=""),
+    "tiny": _Scheme(_tiny, _tiny_encoder, decoder=""),
     "taehv": _Scheme(_taehv),
 }
 """By the keys of the families whose marks _core.original_names() finds."""

@@ -291,7 +291,7 @@ class Handle:
     def _encoded(self, x: Any, return_dict: bool, trained: list) -> Any:
         made = whole_moments(self._moments(x), self.model.latent_channels)
         made = self._with_gradients("encode", x, made, trained, lambda x: _moments(self._original_encode(x, return_dict=False)[0]))
-        return encoded_output(made, self.model.latent_channels, return_dict)
+        return encoded_output(made, self.model, return_dict)
 
     def _moments(self, x: Any) -> Any:
         made = self.encoder.decode(
@@ -509,12 +509,16 @@ def whole_moments(made: Any, latent_channels: int) -> Any:
     return torch.cat([made, made[:, -1:].repeat_interleave(latent_channels - 1, dim=1)], dim=1)
 
 
-def encoded_output(made: Any, latent_channels: int, return_dict: bool) -> Any:
+def encoded_output(made: Any, model: _core.Model, return_dict: bool) -> Any:
     """Turns the encoder's output into what a diffusers VAE's ``encode`` returns: the latent, or the distribution of its moments."""
-    made = whole_moments(made, latent_channels)
-    if made.shape[1] == latent_channels:
+    made = whole_moments(made, model.latent_channels)
+    if made.shape[1] == model.latent_channels:
         if not return_dict:
             return (made,)
+        if model.class_name == _core.class_of_original_names("tiny"):
+            from diffusers.models.autoencoders.autoencoder_tiny import AutoencoderTinyOutput
+
+            return AutoencoderTinyOutput(latents=made)
         from diffusers.models.autoencoders.vae import EncoderOutput
 
         return EncoderOutput(latent=made)

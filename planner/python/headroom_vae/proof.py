@@ -40,7 +40,7 @@ PLAN_BYTES = 64 << 20
 
 LARGEST_EPSILON = 1e-2
 
-RESULT_PARTS = ("sample", "latent_dist", "latent", "parameters")
+RESULT_PARTS = ("sample", "latent_dist", "latent", "latents", "parameters")
 """Attributes in which objects keep the tensor of a decode or encode."""
 
 

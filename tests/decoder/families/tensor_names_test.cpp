@@ -160,7 +160,14 @@ TEST_CASE("original names of TAESD, whose modules are a sequence behind a clamp"
     CHECK(names.find("decoder.layers.17.bias") == prefix + "18.bias");
     CHECK_FALSE(names.find("decoder.layers.6.bias"));
     CHECK_FALSE(names.find("decoder.layers.6"));
+    if (prefix != "taesd_decoder.") continue;
+    CHECK(names.find("encoder.layers.0.weight") == "taesd_encoder.0.weight");
+    CHECK(names.find("encoder.layers.1.conv.0.weight") == "taesd_encoder.1.conv.0.weight");
+    CHECK_FALSE(names.find("encoder.layers.7.weight"));
   }
+  const TensorNames alone({"0.weight", "1.conv.0.weight", "3.conv.0.weight"});
+  CHECK(alone.find("encoder.layers.1.conv.0.weight") == "1.conv.0.weight");
+  CHECK_FALSE(alone.find("decoder.layers.2.conv.0.weight"));
   CHECK(TensorNames({"tae.decoder.layers.0.weight", "tae.decoder.layers.2.conv.0.weight"})
             .find("decoder.layers.2.conv.0.weight") == "tae.decoder.layers.2.conv.0.weight");
   CHECK_FALSE(TensorNames({"taesd_encoder.3.conv.0.weight"}).find("decoder.layers.2.conv.0.weight"));

@@ -175,6 +175,10 @@ TEST_CASE("any plan of an AutoencoderDC's encoder gives the values of its untile
   check_any_plan(22000, 40, {.least_side = 2, .most_side = 6}, test::random_dc_encoder);
 }
 
+TEST_CASE("any plan of an AutoencoderTiny's encoder gives the values of its untiled encode") {
+  check_any_plan(31000, 40, {}, test::random_autoencoder_tiny_encoder);
+}
+
 TEST_CASE("any plan of an AutoencoderKLHunyuanImage's encoder gives the values of its untiled encode") {
   check_any_plan(29000, 40, {.least_side = 2, .most_side = 6}, test::random_hunyuan_image_encoder);
 }

@@ -158,9 +158,10 @@ TEST_CASE("any plan for a GPU: LTX's decoders", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_ltx_video_config);
 }
 
-TEST_CASE("any plan for a GPU: encoders of AutoencoderKL, AutoencoderDC and HunyuanImage") {
-  check_drawn_plans(test::kSanitized ? 2 : 20, 1, [](Random& random) {
+TEST_CASE("any plan for a GPU: encoders of pictures") {
+  check_drawn_plans(test::kSanitized ? 2 : 24, 1, [](Random& random) {
     if (random.chance(0.2)) return test::random_hunyuan_image_encoder(random);
+    if (random.chance(0.2)) return test::random_autoencoder_tiny_encoder(random);
     return random.chance(0.5) ? test::random_encoder(random) : test::random_dc_encoder(random);
   });
 }

@@ -349,6 +349,25 @@ class Encodes(unittest.TestCase):
         # A convolution with a stride among downsamplings by space to depth
         refused(1, torch.nn.ModuleDict({"conv": torch.nn.Conv3d(4, 4, 3, stride=2)}), r"encoder\.down_blocks\.3: \w+, expected .* by a convolution with a stride")
 
+    def test_taesd(self):
+        for config in ({}, {"num_encoder_blocks": (1, 0, 2), "num_decoder_blocks": (2, 1, 1)}):
+            vae = tiny.autoencoder_tiny(**config)
+            module = Renamed(vae, taesd_name, encoder=True)
+            module.vae_scale, module.vae_shift = torch.nn.Parameter(torch.tensor(1.5)), torch.nn.Parameter(torch.tensor(0.2))
+            pixels = random_pixels(2, 17, 20, 3)
+            theirs = vae.encode(pixels[:, :16].movedim(-1, 1) * 2 - 1).latents / 1.5 + 0.2
+            self.assert_close(encoded_by_node(self.vae(module, 4), pixels)[0], theirs)
+        module.taesd_encoder.get_submodule("1").skip = torch.nn.Conv2d(8, 8, 1, bias=False)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, r"taesd_encoder\.1\.skip\.weight: \w+ has no such tensor"):
+            encoded_by_node(self.vae(Another(module), 4), pixels)
+
+    def test_taef2(self):
+        torch.manual_seed(0)
+        vae = TAEF2({"latent_channels": 4, "out_channels": 3, "decoder_block_out_channels": [8] * 3, "num_decoder_blocks": [2, 1, 1]})
+        pixels = random_pixels(1, 16, 20, 3)
+        made = self.vae(Renamed(vae, taesd_name, encoder=True), 4)
+        self.assert_close(encoded_by_node(made, pixels)[0], vae.encode(pixels.movedim(-1, 1) * 2 - 1))
+
     def test_qwen_image_21(self):
         vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
         made, pixels = self.vae(Renamed(vae, original_wan_22_name, True), 8), random_pixels(2, 32, 48, 4)
@@ -369,6 +388,12 @@ class Encodes(unittest.TestCase):
         module = Renamed(tiny.hunyuan_image(), lambda name: hunyuan_image_name(name, 2))
         with self.assertRaisesRegex(headroom_vae.Unsupported, "this VAE has no encoder. Use ComfyUI's VAE Encode"):
             encoded_by_node(self.vae(module, 8), random_pixels(1, 32, 32, 3))
+
+
+def taesd_name(name: str) -> str:
+    """The original name of a tensor of AutoencoderTiny. The decoder's sequence begins with a clamp."""
+    side, _, number, *rest = name.split(".")
+    return ".".join([f"taesd_{side}", str(int(number) + (side == "decoder")), *rest])
 
 
 def encoder_name(name: str) -> str:

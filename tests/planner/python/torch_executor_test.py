@@ -58,6 +58,7 @@ ENCODES = {
     "AutoencoderKLQwenImage": (tiny.qwen, (1, 3, 5, 40, 56)),
     "AutoencoderKLWan": (tiny.wan, (1, 3, 9, 32, 48)),
     "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 5, 48, 80)),
+    "AutoencoderTiny": (tiny.autoencoder_tiny, (2, 3, 68, 52)),
     "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, (1, 3, 72, 56)),
     "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (1, 3, 5, 40, 56)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, (1, 3, 5, 40, 56)),
@@ -67,6 +68,8 @@ ENCODES = {
 
 
 def moments_of(output):
+    if hasattr(output, "latents"):
+        return output.latents
     return output.latent_dist.parameters if hasattr(output, "latent_dist") else output.latent
 
 
@@ -133,8 +136,7 @@ class TorchExecutor(tiny.Case):
                 vae = make()
                 x = tiny.latent(*shape)
                 encodes = PlannedDecodes(vae, x, "encode")
-                channels = encodes.model.latent_channels
-                self.check(f"{name}, encode", encodes, moments_of(vae.encode(x)), lambda out: moments_of(encoded_output(out, channels, True)))
+                self.check(f"{name}, encode", encodes, moments_of(vae.encode(x)), lambda out: moments_of(encoded_output(out, encodes.model, True)))
 
     def check(self, name, decodes, theirs, finished=lambda out: out):
         errors, ratios = [], []
