@@ -13,7 +13,7 @@ from numbers import Number
 from typing import Any, Iterator
 
 from .code_names import CALLED, Methods, methods_of
-from .compiled import followed, is_compiled_method, is_own
+from .compiled import followed, is_compiled_method, is_own, uncompiled
 from .described import SUPPORTED_CLASSES
 from .errors import Unsupported
 from .offloading import foreign_hook, is_hooked_forward
@@ -149,7 +149,13 @@ def _of_vae(vae: Any, made: Any, makes: str, direction: str) -> Iterator[str]:
     for key in sorted(methods.names & (set(own) | set(expected))):
         if key in UNUSED_CHILDREN or key in IGNORED_STATE or key.startswith(OPTIONS_OF_VAES) or is_own(vae, key, own.get(key)):
             continue
-        yield from _of_attribute(makes, key, own, expected, makes)
+        for difference in _of_attribute(makes, key, own, expected, makes):
+            yield _difference(difference, vae, own.get(key))
+
+
+def _difference(text: str, module: Any, function: Any) -> str:
+    """Cannot be proven if the function is a method of another object: that one's weights may change by themselves."""
+    return Unprovable(text) if getattr(uncompiled(function), "__self__", module) is not module else text
 
 
 def _of_modules(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
@@ -232,9 +238,9 @@ def replaced_on_instance(name: str, module: Any, methods: Methods) -> Iterator[s
     for key, value in vars(module).items():
         if key in ("forward", "_old_forward"):
             if not is_hooked_forward(module, value) and not is_own(module, key, value):
-                yield f"{name}: {key} was replaced by {shown(value)}"
+                yield _difference(f"{name}: {key} was replaced by {shown(value)}", module, value)
         elif key in methods.functions and not is_own(module, key, value):
-            yield f"{name}: {key} was replaced by {shown(value)}"
+            yield _difference(f"{name}: {key} was replaced by {shown(value)}", module, value)
     hook = foreign_hook(module)
     if hook is not None:
         yield Unprovable(f"{name}: a forward hook, {shown(hook)}")
