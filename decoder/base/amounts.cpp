@@ -63,6 +63,16 @@ int64_t parse_bytes(const std::string& text, const std::string& option) {
   return static_cast<int64_t>(std::llround(bytes));
 }
 
+double parse_share(const std::string& text, const std::string& option) {
+  double percent = -1;
+  char sign = 0;
+  const int read = std::sscanf(text.c_str(), "%lf%c", &percent, &sign);
+  const bool whole = read == 2 && sign == '%' && text.back() == '%' && text.find('%') == text.size() - 1;
+  if (!(percent >= 0 && percent <= 100) || !(whole || (read == 1 && percent == 0)))
+    throw InputError(option + ": expected a share from 0 to 100% such as 5%, found '" + text + "'");
+  return percent / 100;
+}
+
 std::string format_bytes(int64_t bytes) {
   return bytes_text(bytes, false);
 }

@@ -23,6 +23,8 @@ constexpr int64_t kFewestSensibleBytes = 1024;
 /// Bytes from "2GiB", "512MiB", "64KiB", "1.25 GB" in any case, or a plain number. Throws InputError naming
 /// `option`, also for a plain number that lacks its unit: 2.
 int64_t parse_bytes(const std::string& text, const std::string& option);
+/// 0.05 from "5%"; 0 from "0" or "0%". Throws InputError naming `option`, also above 100 %.
+double parse_share(const std::string& text, const std::string& option);
 /// "1.2 GiB", "313.0 MiB": three significant figures or so, for people.
 std::string format_bytes(int64_t bytes);
 /// format_bytes() for a limit that the user will type. Rounds up, so that the printed limit suffices.

@@ -17,7 +17,7 @@ namespace headroom::gui {
 /// Input of the planner. All pages share it, so a limit that changes on one page changes on all.
 struct PlanningQuestion {
   Request request{.model = "sdxl"};
-  planner::PlanOptions options;
+  planner::PlanOptions options{.thrift = planner::kDefaultThrift};
   reports::DocumentPtr profile;  ///< costs; null: stated assumptions
   bool by_default = false;       ///< true for the initial question, which the user has not chosen
 };

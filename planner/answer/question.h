@@ -24,7 +24,7 @@ struct PictureSize {
 /// One question to the planner, as a value: a decode or encode, its limits, and the costs to plan with.
 struct Question {
   Request request{};
-  PlanOptions options{};                               ///< limits and search time
+  PlanOptions options{.thrift = kDefaultThrift};       ///< limits and search time
   std::shared_ptr<const profiler::Profile> profile{};  ///< measured costs; null: stated assumptions
   std::string profile_file{};                          ///< names the profile in messages
   bool other_environment = false;  ///< accept a profile of another processor than this machine's

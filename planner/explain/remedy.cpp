@@ -220,6 +220,7 @@ PlanOptions options_of(const Plan& plan) {
   options.host_limit_bytes = plan.host_limit_bytes;
   options.scratch_limit_bytes = plan.scratch_limit_bytes;
   options.scratch_folder = plan.scratch_folder;
+  options.thrift = kDefaultThrift;
   return options;
 }
 

@@ -62,6 +62,15 @@ std::string longest_text(const Plan& plan) {
   return text;
 }
 
+/// Says what the rest of a limit could buy. Empty if the plan needs most of the limit.
+std::string unused_text(const Plan& plan) {
+  const int64_t bytes = plan.limit_bytes - plan.predicted_peak_bytes;
+  if (bytes < plan.limit_bytes / 16 || plan.bound_seconds <= 0) return "";
+  const std::string left = "; leaves " + format_bytes(bytes) + " of the limit, which would save ";
+  const double saved = plan.predicted_seconds - plan.bound_seconds;
+  return left + (plan.optimal ? "no time" : "at most " + format_seconds(saved));
+}
+
 std::string tiers_text(const Plan& plan, const Graph& graph) {
   std::string text = plan.weights == WeightResidency::resident
                          ? "weights stay on the device (" + format_bytes(plan.weights_bytes) + ")"
@@ -149,7 +158,7 @@ std::string summarise(const Plan& plan, const Model& model, const std::optional<
   text += line("time", seconds_text(plan) + " " + costs_text(plan) + longest_text(plan));
   text += lower_lines(plan, lower, lower_remark);
   text += line("plan", gap_text(plan) + (plan.exact ? ", exact; " : ", approximate; ") +
-                           tiers_text(plan, model.graph));
+                           tiers_text(plan, model.graph) + unused_text(plan));
   if (plan.environment != Environment{})
     text += line("costs", plan.environment.device + "; " + plan.environment.libraries);
   if (!plan.engines.empty())

@@ -98,7 +98,9 @@ int queue_command(const std::vector<std::string>& args, std::ostream& out, std::
   like.tf32 = queue.tf32;
   set_tf32(like, tf32);
   const int64_t limit_bytes = limit_from(limit, device_record(like.device));
-  Question question{.request = like, .options = {.limit_bytes = limit_bytes}, .one_of_several = true};
+  Question question{.request = like,
+                    .options = {.limit_bytes = limit_bytes, .thrift = kDefaultThrift},
+                    .one_of_several = true};
   set_profile(question, profile_file);
   costs_of(model.graph, question);  // rejects an unsuitable profile in the name of the whole queue
   const auto plan_shape = [&](const Request& request) {

@@ -100,6 +100,7 @@ PlanOptions RequestOptions::plan_options() const {
   } else if (!scratch_limit.empty()) {
     throw InputError("--scratch-limit: expected --scratch FOLDER beside it");
   }
+  options.thrift = thrift.empty() ? kDefaultThrift : parse_share(thrift, "--thrift");
   if (weights == "resident") options.weights = WeightResidency::resident;
   if (weights == "per_pass") options.weights = WeightResidency::per_pass;
   return options;

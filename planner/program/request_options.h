@@ -23,6 +23,7 @@ constexpr const char* kDeviceHelp =
 struct RequestOptions {
   std::string model, profile_file, size, dtype = "fp32", device = "cpu", host_limit, scratch_folder,
                                          scratch_limit, weights = "auto", tf32;
+  std::string thrift;  ///< empty: kDefaultThrift
   std::string direction = "decode";
   int64_t frames = 1, batch = 1;
   bool other_environment = false;

@@ -27,6 +27,8 @@ void check_limits(const CLI::App& app, const RequestOptions& asked, const RankOp
     if (app.count(option) > 0 && !ranks.asked())
       throw InputError(std::string(option) + ": goes with --ranks");
   }
+  if (ranks.asked() && app.count("--thrift") > 0)
+    throw InputError("--thrift: not with --ranks, whose plans are always the fastest");
   if (ranks.asked() && asked.direction != "decode")
     throw InputError("--direction encode: not with --ranks; one device encodes a picture");
   if (app.count("--rank-limit") == 0 && app.count("--limit") == 0)
@@ -73,6 +75,9 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
   ranks.add_to(app, "plan for this many ranks; each decodes rows of its own, at the same time");
   app.add_option("--rank-limit", ranks.limits,
                  "instead of --limit: one limit for all ranks, or L,L,... for each");
+  app.add_option("--thrift", asked.thrift,
+                 "share of time to give for memory: of the plans that take at most this much longer than the "
+                 "fastest, such as 5%, use a small one; 0 for the fastest; 1% by default");
   app.add_option("--time-budget", time_budget_seconds,
                  "most seconds to search; the plan is the best found by then, with a bound on better ones; "
                  "no limit by default")

@@ -101,6 +101,7 @@ void make_planner(ModelPlanner* self, std::shared_ptr<Model> model, const nb::kw
   options.host_limit_bytes = taken<int64_t>(asked, "host_limit_bytes", 0);
   options.scratch_folder = taken<std::string>(asked, "scratch_folder", {});
   options.scratch_limit_bytes = taken<int64_t>(asked, "scratch_limit_bytes", 0);
+  options.thrift = taken<double>(asked, "thrift", kDefaultThrift);
   if (taken(asked, "resident_weights", false)) options.weights = WeightResidency::resident;
   set_profile(question, taken<std::string>(asked, "profile", {}));
   new (self) ModelPlanner(std::move(model), std::move(question));
@@ -179,6 +180,8 @@ void bind_planner(nb::module_& module) {
   });
   module.attr("fewest_sensible_bytes") = kFewestSensibleBytes;
   module.def("parse_bytes", &parse_bytes, "text"_a, "option"_a);
+  module.def("parse_share", &parse_share, "text"_a, "option"_a);
+  module.attr("default_thrift") = kDefaultThrift;
   module.def("format_bytes", &format_bytes, "bytes"_a);
   module.def("format_seconds", &format_seconds, "seconds"_a);
   module.def("available_bytes", &available_bytes,

@@ -85,10 +85,13 @@ class OverSpaces {
   OverSpaces(const Spaces& spaces, const Request& request, int64_t limit_bytes, const SearchLimits& limits)
       : spaces_(spaces), request_(request), limit_bytes_(limit_bytes), limits_(limits) {}
 
-  ConfigurationSearch run() {
+  /// Empty `weights`: all configurations.
+  ConfigurationSearch run(std::optional<WeightResidency> weights) {
     // Find some plan in every configuration before proving any optimal.
-    if (limits_.deadline) take_some();
-    for (const auto& space : spaces_) look_in(*space);
+    if (limits_.deadline && !weights) take_some();
+    for (const auto& space : spaces_) {
+      if (space->configuration().weights == weights.value_or(space->configuration().weights)) look_in(*space);
+    }
     done_.bound_seconds = best() ? std::min(best()->seconds, unfinished_) : unfinished_;
     return std::move(done_);
   }
@@ -108,18 +111,20 @@ class OverSpaces {
     }
   }
 
+  /// Slower plans are useless.
+  double cutoff() const { return done_.best ? done_.best->seconds : limits_.cutoff_seconds; }
+
   void take(Solution solution, const PlanSpace& space) {
     const double seconds = whole_batch(solution.seconds, space, request_);
-    if (!best() || seconds < best()->seconds)
+    if (seconds < cutoff())
       best() = {std::move(solution), space.configuration(), space.start_seconds(), seconds};
   }
 
   void look_in(PlanSpace& space) {
     if (best() && cannot_be_faster(space.configuration(), *best())) return;
     const double start = space.start_seconds();
-    // Plans slower than the best so far are useless, so cut the search off there.
     const auto micro_batches = double(request_.batch / space.configuration().micro_batch);
-    const double enough = best() ? start + (best()->seconds - start) / micro_batches : kForever;
+    const double enough = start + (cutoff() - start) / micro_batches;
     SpaceSearch found = fastest(space, limit_bytes_, {limits_.deadline, enough, limits_.held_back_bytes});
     if (found.solution) take(std::move(*found.solution), space);
     if (found.in_time) return;
@@ -139,7 +144,12 @@ class OverSpaces {
 
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits) {
-  return OverSpaces(spaces, request, limit_bytes, limits).run();
+  return OverSpaces(spaces, request, limit_bytes, limits).run({});
+}
+
+ConfigurationSearch fastest_with(WeightResidency weights, const Spaces& spaces, const Request& request,
+                                 int64_t limit_bytes, const SearchLimits& limits) {
+  return OverSpaces(spaces, request, limit_bytes, limits).run(weights);
 }
 
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,

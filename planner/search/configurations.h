@@ -29,9 +29,14 @@ struct ConfigurationSearch {
   double bound_seconds = 0;  ///< no plan of any space under the limit is faster
   bool in_time = true;       ///< the deadline did not end the search
 };
-/// `limits` apply to each search, except the cutoff, which this function sets.
+/// `limits` apply to each search. The cutoff is for the whole batch: only faster plans
+/// are found.
 ConfigurationSearch fastest_over(const Spaces& spaces, const Request& request, int64_t limit_bytes,
                                  const SearchLimits& limits = {});
+
+/// Like fastest_over(), for the configurations of one weight residency.
+ConfigurationSearch fastest_with(WeightResidency weights, const Spaces& spaces, const Request& request,
+                                 int64_t limit_bytes, const SearchLimits& limits);
 
 /// Quickly finds some good plan under a limit, without a proof. Empty if none was found.
 std::optional<ConfigurationSearch::Best> some_over(const Spaces& spaces, const Request& request,

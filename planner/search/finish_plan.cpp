@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <stdexcept>
 
 #include "decoder/gpu/dry_run.h"
@@ -10,6 +11,7 @@
 #include "decoder/schedule/storage.h"
 #include "decoder/validator/validator.h"
 #include "planner/cost/seconds_range.h"
+#include "planner/search/thrift.h"
 
 namespace headroom::planner {
 
@@ -70,8 +72,10 @@ namespace {
 constexpr size_t kMostPlaced = 6;
 /// Bisection steps between the fewest live bytes and the limit, if no placed plan had room.
 constexpr int kMostHalvings = 4;
-/// Stop improving a plan that is within this share of the bound.
+/// Stop improving a plan that is within this share of the bound, or within the request's thrift.
 constexpr double kNearEnough = 1e-3;
+/// Most plans of other limits that are placed after that.
+constexpr int kMostOtherLimits = 8;
 
 /// False if the gaps raised a limit above the allowed one.
 bool fits(const Plan& plan, const PlanOptions& options) {
@@ -95,21 +99,22 @@ struct PlacedPlan {
 
 PlacedPlan placed(const Problem& problem, const ConfigurationSearch::Best& best);
 
-/// Looks for the fastest plan with room for its gaps, in three stages:
+/// Looks for the fastest plan with room for its gaps, in four stages:
 /// 1. dive() lowers the limit of all crowded passes until some plan has room. Slower plans need not be
 /// placed.
 /// 2. follow() lowers the limit of one crowded pass at a time. run() places the resulting plans, fastest
 /// first.
 /// 3. If no plan has room, halve() lowers the limit of all passes.
+/// 4. If gaps or copies cost too much time, climb() and descend() place the fastest plans of other limits.
 class RoomSearch {
  public:
   RoomSearch(const Problem& problem, const Spaces& spaces, Deadline deadline)
       : problem_(problem), within_(problem), spaces_(&spaces), deadline_(deadline) {}
 
-  /// `fastest` is the fastest plan by live bytes alone. No plan is faster than `bound_seconds`. Returns
-  /// nothing if no placed plan had room.
+  /// `fastest` is the best plan by live bytes alone. No plan is faster than `bound_seconds`. Returns nothing
+  /// if no placed plan had room.
   std::optional<Plan> run(const ConfigurationSearch::Best& fastest, double bound_seconds) {
-    enough_seconds_ = bound_seconds * (1 + kNearEnough);
+    enough_seconds_ = bound_seconds * (1 + std::max(kNearEnough, problem_.options.thrift));
     HeldBack held_back((*spaces_).front()->passes(), 0);
     const Tried& first = tried(fastest);
     dive(first, held_back);
@@ -125,6 +130,8 @@ class RoomSearch {
       if (!plan.has_room) follow(plan, next.held_back);
     }
     if (!best_) halve();
+    climb(fastest.solution.peak_bytes);
+    descend();
     return best_;
   }
   /// Spaces of the last search. They have less host memory if a plan's gaps took more than allowed.
@@ -212,6 +219,37 @@ class RoomSearch {
       if (!goes_on()) return;
       HeldBack less = narrowed(held_back, {pass}, plan.bytes, limit(), 0.5);
       if (auto found = search(less)) next_.push_back({std::move(*found), std::move(less)});
+    }
+  }
+
+  bool near_enough() const { return best_ && best_->predicted_seconds <= enough_seconds_; }
+
+  /// Returns the live bytes of the plan. Empty if no plan under this limit is faster than the best one.
+  std::optional<int64_t> place_fastest_within(int64_t limit_bytes) {
+    const double cutoff = best_ ? best_->predicted_seconds : std::numeric_limits<double>::infinity();
+    const auto found = fastest_over(*spaces_, problem_.request, limit_bytes,
+                                    {.deadline = deadline_, .cutoff_seconds = cutoff})
+                           .best;
+    if (!found) return std::nullopt;
+    tried(*found);
+    return found->solution.peak_bytes;
+  }
+
+  /// Places plans with more live bytes than a thrifty one, up to the limit.
+  void climb(int64_t live_bytes) {
+    const int first = limit_step_of(live_bytes);
+    for (int stride = 1; limit_at(first + stride) < limit() && !near_enough() && !late(); stride *= 2)
+      place_fastest_within(limit_at(first + stride));
+    if (!near_enough() && !late() && live_bytes < limit()) place_fastest_within(limit());
+  }
+
+  /// Places plans with fewer and fewer live bytes, because a plan that fits a smaller limit fits this one.
+  void descend() {
+    int64_t limit_bytes = limit_at(limit_step_of(limit()));
+    for (int i = 0; i < kMostOtherLimits && !near_enough() && !late(); ++i) {
+      const std::optional<int64_t> live_bytes = place_fastest_within(limit_bytes);
+      if (!live_bytes) return;
+      limit_bytes = limit_at(limit_step_of(*live_bytes - 1));
     }
   }
 
@@ -318,7 +356,9 @@ int64_t small_limit_bytes(const Problem& problem, const Spaces& spaces) {
 std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
                                 const ConfigurationSearch& found, const GapSearch& gaps) {
   RoomSearch search(problem, spaces, gaps.deadline);
-  std::optional<Plan> room = search.run(found.best.value(), found.bound_seconds);
+  const ConfigurationSearch::Best thrifty =
+      thrifty_over(spaces, problem.request, found.best.value(), problem.options.thrift, gaps.deadline);
+  std::optional<Plan> room = search.run(thrifty, found.bound_seconds);
   if (!room && gaps.tries_smallest) {
     room = quick_smallest_plan(problem, search.spaces());
     room->limit_bytes = std::max(room->limit_bytes, problem.options.limit_bytes);

@@ -56,7 +56,8 @@ struct GapSearch {
 };
 
 /// Turns the result of a search into a complete plan, ready to be written to a file. The plan is within the
-/// problem's limits and has its start time and bound. It is `optimal` if the bound proves it.
+/// problem's limits and has its start time and bound. It is `optimal` if the bound proves it. It is not the
+/// fastest one if a smaller one is within the problem's thrift (planner/search/thrift.h).
 ///
 /// On CUDA the plan that the search found may leave no room for gaps between its allocations. Then the search
 /// runs again with a smaller limit on live bytes. Returns nothing if no plan fits with its gaps. `found` must

@@ -23,7 +23,7 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
   const Spaces spaces = spaces_of(problem);
   const int64_t smallest = smallest_over(spaces).smallest.bytes;
   std::vector<FrontierPoint> points;
-  size_t left_out = 0;  // points whose peak, gaps included, is not below the one before
+  size_t left_out = 0;  // points that need more memory or time than another
   int64_t limit = std::numeric_limits<int64_t>::max(), most_live_bytes = 0;
   double ratio = 1;
   while (limit >= smallest && points.size() + left_out < most) {
@@ -33,8 +33,9 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
     const Needed needed = needed_by(problem, *search.best);
     const FrontierPoint point{needed.limit_bytes, needed.seconds, search.best->configuration};
     if (points.empty() || point.peak_bytes < points.back().peak_bytes) {
-      // Equally fast with less memory. Under the larger limit the search found another plan of equal time.
-      if (!points.empty() && point.seconds <= points.back().seconds * (1 + 1e-12)) points.pop_back();
+      // This plan is at least as fast with less memory: gaps and copies cost the larger ones more time.
+      for (; !points.empty() && point.seconds <= points.back().seconds * (1 + 1e-12); ++left_out)
+        points.pop_back();
       points.push_back(point);
     } else {
       ++left_out;

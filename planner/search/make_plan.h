@@ -8,8 +8,8 @@
 
 namespace headroom::planner {
 
-/// The fastest plan over all configurations under the options' limits, checked by the validator. Empty if
-/// nothing fits; planner/explain/why_not.h finds the reason.
+/// The fastest plan over all configurations under the options' limits, or a smaller one within their thrift,
+/// checked by the validator. Empty if nothing fits; planner/explain/why_not.h finds the reason.
 ///
 /// On CUDA the fastest plan may leave no room for gaps between its allocations. Then the result is a slower
 /// plan that has room, and it is not marked optimal. Throws NoPlanInTime if the time budget ends before any

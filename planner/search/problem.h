@@ -10,6 +10,9 @@
 
 namespace headroom::planner {
 
+/// Share of time that the planner gives for memory unless the user says otherwise: 1 %.
+constexpr double kDefaultThrift = 0.01;
+
 /// Memory limits of a plan, and the time to search for it.
 struct PlanOptions {
   int64_t limit_bytes = 0;
@@ -20,6 +23,9 @@ struct PlanOptions {
   std::optional<WeightResidency> weights{};
   /// Search time. Unset: until the planner has proven the best plan.
   std::optional<double> time_budget_seconds{};
+  /// Of the plans that take at most this share longer than the fastest, the planner prefers one that needs
+  /// less memory. 0: always the fastest.
+  double thrift = 0;
 };
 
 /// One planning problem: a request to a model, under limits, with given costs. Model and costs must outlive

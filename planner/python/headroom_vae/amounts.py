@@ -9,6 +9,9 @@ from typing import Any
 from . import _core
 from .errors import InputError
 
+THRIFT: float = _core.default_thrift
+"""Share of time that plans give for memory by default."""
+
 
 def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     """Parses a limit such as ``8 << 30`` or ``"8GiB"`` to bytes. None stays None. Does not accept ``"auto"``."""
@@ -22,6 +25,15 @@ def limit_bytes(limit: int | str | None, option: str = "limit") -> int | None:
     if bytes_ < 0:
         raise InputError(f"{option}: expected bytes, found {limit}")
     return bytes_
+
+
+def share(value: float | str, option: str) -> float:
+    """Parses a share such as ``0.05`` or ``"5%"``."""
+    if isinstance(value, str) and value.isprintable():
+        return _core.parse_share(value.strip(), option)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InputError(f"{option}: expected a share from 0 to 1 such as 0.05 or '5%', found {value!r}")
+    return float(value)
 
 
 def any_case(limit: Any) -> Any:

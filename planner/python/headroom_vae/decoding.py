@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core, gate, over, parts, sampling
-from .amounts import any_case, is_plain_number, limit_bytes, require_sensible_limit, whole_size
+from .amounts import THRIFT, any_case, is_plain_number, limit_bytes, require_sensible_limit, whole_size
 from .autocast import own_dtype
 from .changes import shown
 from .compiled import is_own
@@ -51,6 +51,7 @@ class Options:
     host_limit: int | str = "auto"
     scratch: str | None = None
     profile: str | None = None
+    thrift: float | str = THRIFT
     on_misfit: str = "raise"
     verify: bool | str = False
     release: bool = False
@@ -72,7 +73,7 @@ class Options:
             raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
         require_executor(self.executor)
         require_sensible_limit(self.limit)
-        planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile)
+        planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile, self.thrift)
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise InputError(f"progress: expected True, False, None or a function of the share that is done, found {self.progress!r}")
         return self
@@ -80,8 +81,8 @@ class Options:
     def of_decode(self) -> dict[str, Any]:
         """The options that determine a decode's plan, as keywords of ModuleDecoder's functions."""
         return {
-            "limit": self.limit, "host_limit": self.host_limit, "scratch": self.scratch, "profile": self.profile, "release": self.release,
-            "executor": self.executor,
+            "limit": self.limit, "host_limit": self.host_limit, "scratch": self.scratch, "profile": self.profile, "thrift": self.thrift,
+            "release": self.release, "executor": self.executor,
         }  # fmt: skip
 
 
@@ -566,6 +567,7 @@ def enable(
     *,
     release: bool = False,
     progress: bool | Callable[[float], None] | None = None,
+    thrift: float | str = THRIFT,
     executor: str = "auto",
 ) -> Handle:
     """Makes ``vae.decode`` return the untiled picture within a memory limit, and ``vae.encode`` the untiled latent. Does not change the
@@ -590,6 +592,8 @@ def enable(
         release: drop the module's own copy of the weights once they are packed. Cannot be undone.
         progress: True shows a tqdm bar, False shows nothing. A function is called with the share that is done. None shows
             a bar for long decodes, if the pipeline's own bars are on.
+        thrift: share of time to give for memory: of the plans that take at most this much longer than the fastest, such as ``0.05`` or
+            ``"5%"``, a small one runs. 0: the fastest.
         executor: the code that runs the plan. ``"native"``: Headroom's own, on the CPU and on NVIDIA GPUs. ``"torch"``: PyTorch's operations,
             on any device that PyTorch has. ``"auto"``: Headroom's own where it can run, otherwise PyTorch's.
 
@@ -610,7 +614,7 @@ def enable(
     """
     vae = loaded_vae_of(vae_or_pipe)
     bar = getattr(vae_or_pipe, "progress_bar", None) if vae is not vae_or_pipe else None
-    options = Options(limit, host_limit, scratch, profile, on_misfit, verify, release, progress, executor).checked()
+    options = Options(limit, host_limit, scratch, profile, thrift, on_misfit, verify, release, progress, executor).checked()
     known = described(vae)
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from . import _core, gate
-from .amounts import limit_bytes
+from .amounts import THRIFT, limit_bytes
 from .changes import is_compiled
 from .described import dtype_name
 from .device import decoding_device, free_bytes, numbered, require_device, require_no_capture
@@ -201,6 +201,7 @@ class ModuleDecoder:
         host_limit: int | str = 0,
         scratch: str | None = None,
         profile: str | None = None,
+        thrift: float | str = THRIFT,
         dtype: Any = None,
         device: str | None = None,
         release: bool = False,
@@ -239,7 +240,7 @@ class ModuleDecoder:
             if limit == "auto":
                 until_done.enter_context(alone(torch.device(device), self._warned))
             plans = PLANS if limit == "auto" else 1
-            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "release": release, "tf32": tf32, "executor": executor}
+            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "thrift": thrift, "release": release, "tf32": tf32, "executor": executor}
             if out is not None and (list(out.shape) != picture or out.dtype != dtype):
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {out.dtype} of {list(out.shape)}")
             by_torch = chosen.name == "torch"
@@ -334,6 +335,7 @@ class ModuleDecoder:
         host_limit: int | str = 0,
         scratch: str | None = None,
         profile: str | None = None,
+        thrift: float | str = THRIFT,
         release: bool = False,
         tf32: str | None = None,
         executor: str = "auto",
@@ -351,7 +353,7 @@ class ModuleDecoder:
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device=chosen.planned_device(device),
             tf32=tf32, picture_dtype=asked, resident_weights=release,
-            **planner_options(0 if no_host else _host_bytes(host_limit), scratch if on_cpu else None, profile),
+            **planner_options(0 if no_host else _host_bytes(host_limit), scratch if on_cpu else None, profile, thrift),
         )  # fmt: skip
         what = request_words(self.model, size, asked, tf32)
         return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit), device)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import any_case, file_name, limit_bytes, whole_size
+from .amounts import THRIFT, any_case, file_name, limit_bytes, share, whole_size
 from .checkpoints import describe
 from .described import device_of, dtype_of
 from .device import free_bytes
@@ -167,6 +167,7 @@ def predict(
     host_limit: int | str = 0,
     scratch: str | None = None,
     profile: str | None = None,
+    thrift: float | str = THRIFT,
     executor: str = "auto",
 ) -> Prediction:
     """Predicts what decoding or encoding a picture or clip of this size would take, including what ``decode`` or ``encode`` returns.
@@ -186,9 +187,10 @@ def predict(
             ``enable()`` has another default: half of the free host memory.
         scratch: on a CPU, a folder on a disk for tensors that do not fit memory.
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
+        thrift: share of time to give for memory, such as ``0.05`` or ``"5%"``, as in ``enable()``. 0: none.
         executor: the code that would run the plan, as in ``enable()``.
 
-    Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the fastest decode under the limit.
+    Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the decode under the limit.
     It also has ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
 
         headroom_vae.predict("sdxl", height=2048, width=2048, dtype="bf16", limit="2GiB").fits
@@ -200,7 +202,7 @@ def predict(
     limit = any_case(limit)
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction, executor=executor,
-        **planner_options(host_limit, scratch, profile),
+        **planner_options(host_limit, scratch, profile, thrift),
     )  # fmt: skip
     if limit == "auto":
         return automatic(planner, what, device_of(vae, device))
@@ -236,10 +238,16 @@ def explain(vae: Any, height: int, width: int, frames: int = 1, batch: int = 1, 
     return plan(vae, height, width, frames, batch, **options).explain()
 
 
-def planner_options(host_limit: int | str = 0, scratch: str | None = None, profile: str | None = None) -> dict[str, Any]:
+def planner_options(
+    host_limit: int | str = 0, scratch: str | None = None, profile: str | None = None, thrift: float | str = THRIFT
+) -> dict[str, Any]:
     """Keyword arguments for the planner."""
     host_limit_bytes = limit_bytes(host_limit, "host_limit") or 0
-    options: dict[str, Any] = {"host_limit_bytes": host_limit_bytes, "profile": "" if profile is None else file_name(profile, "profile")}
+    options: dict[str, Any] = {
+        "host_limit_bytes": host_limit_bytes,
+        "profile": "" if profile is None else file_name(profile, "profile"),
+        "thrift": share(thrift, "thrift"),
+    }
     if scratch is not None:
         folder = file_name(scratch, "scratch")
         options |= {"scratch_folder": folder, "scratch_limit_bytes": _free_disk_bytes(folder)}

@@ -32,6 +32,19 @@ TEST_CASE("units of bytes are taken in any case") {
   CHECK(parse_bytes("512mib", "--limit") == int64_t{512} << 20);
 }
 
+TEST_CASE("shares") {
+  CHECK(parse_share("5%", "--thrift") == 0.05);
+  CHECK(parse_share("0.5%", "--thrift") == 0.005);
+  CHECK(parse_share("0", "--thrift") == 0);
+  CHECK(parse_share("0%", "--thrift") == 0);
+  for (const char* text : {"5", "", "%", "5%%", "5 %", "-1%", "101%", "nan%", "five%", "5%x"}) {
+    CAPTURE(text);
+    require_input_error(
+        [&] { parse_share(text, "--thrift"); },
+        {"--thrift: expected a share from 0 to 100% such as 5%, found '" + std::string(text) + "'"});
+  }
+}
+
 TEST_CASE("a number that lacks its unit is not taken for so few bytes") {
   const auto refuses = [](const std::string& text, const std::string& meant) {
     require_input_error([&] { parse_bytes(text, "--limit"); },

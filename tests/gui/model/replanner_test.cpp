@@ -68,7 +68,8 @@ TEST_CASE("replanner: a moved limit is answered with the plan that the planner m
     CHECK(answer.question.options.limit_bytes == limit);
     CHECK(validate(plan_in(answer), model).empty());
     CHECK(plan_in(answer) ==
-          planner::make_plan({model, demo_question(limit).request, {.limit_bytes = limit}, costs}).value());
+          planner::make_plan({model, demo_question(limit).request, demo_question(limit).options, costs})
+              .value());
     CHECK(answer.peak.bytes <= limit);
     CHECK_FALSE(answer.peak.live.empty());
   }
@@ -213,7 +214,9 @@ TEST_CASE("replanner: the frontier gets finer and ends where the planner's own d
     CHECK(plan.predicted_seconds == Approx(point.seconds));
   }
   // Its points are plans that need not be searched again.
-  replanner.ask(demo_question(found.points[1].peak_bytes));
+  PlanningQuestion at_point = demo_question(found.points[1].peak_bytes);
+  at_point.options.thrift = 0;
+  replanner.ask(at_point);
   wait_until([&] { return !replanner.busy(); });
   CHECK(plan_in(captured.answers.back()).predicted_seconds == Approx(found.points[1].seconds));
 }

@@ -7,6 +7,7 @@
 #include "decoder/base/short_name.h"
 #include "decoder/plan/stats_file.h"
 #include "planner/program/run.h"
+#include "planner/search/problem.h"
 #include "tests/decoder/files/scratch.h"
 #include "tests/decoder/plan/small_plan.h"
 #include "tests/support/expected.h"
@@ -123,7 +124,7 @@ TEST_CASE("explain --analyze and --json") {
   CHECK(analysed["passes"][0]["seconds"]["measured"] == 0.5);
   const json explained = json::parse(call(run_plan, {"explain", file, "--json"}).out);
   CHECK(explained["passes"].size() == document["passes"].size());
-  CHECK(explained["optimal"] == true);
+  CHECK(explained["gap"] <= kDefaultThrift);
 
   stats.passes.pop_back();
   write_stats(stats_file, stats);

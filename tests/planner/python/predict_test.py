@@ -61,9 +61,19 @@ class Predictions(unittest.TestCase):
         self.assertIn("does not fit", found._repr_html_())
 
     def test_without_a_limit_it_takes_what_is_of_use(self):
-        ample = headroom_vae.predict("sdxl", 512, 512)
+        ample = headroom_vae.predict("sdxl", 512, 512, thrift=0)
         self.assertTrue(ample.plan.optimal)
-        self.assertEqual(headroom_vae.predict("sdxl", 512, 512, limit=ample.peak_bytes).seconds, ample.seconds)
+        self.assertEqual(headroom_vae.predict("sdxl", 512, 512, thrift=0, limit=ample.peak_bytes).seconds, ample.seconds)
+
+    def test_thrift_gives_time_for_memory(self):
+        fastest, default, thrifty = (headroom_vae.predict("sdxl", 512, 512, **thrift) for thrift in ({"thrift": 0}, {}, {"thrift": "10%"}))
+        self.assertLess(default.peak_bytes, fastest.peak_bytes)
+        self.assertLess(thrifty.peak_bytes, default.peak_bytes)
+        self.assertLessEqual(default.seconds, 1.01 * fastest.seconds)
+        self.assertEqual(headroom_vae.predict("sdxl", 512, 512, thrift=0.1).peak_bytes, thrifty.peak_bytes)
+        for wrong in (-0.1, 5, "5", True, None):
+            with self.assertRaisesRegex(headroom_vae.InputError, "thrift: expected a share from 0"):
+                headroom_vae.predict("sdxl", 512, 512, thrift=wrong)
 
     def test_without_a_profile_seconds_have_no_range(self):
         self.assertIsNone(headroom_vae.plan("sdxl", 512, 512, limit="512MiB").seconds_range)
