@@ -16,22 +16,12 @@ namespace {
 using kernels::PackedPart;
 
 constexpr int64_t kAlignedFloats = 16;
-constexpr int64_t kChunkFloats = int64_t{16} << 10;
 // Outputs and inputs of a kernel that a thread packs at a time.
 constexpr int64_t kPartOutputs = 16;
 constexpr int64_t kPartInputs = 64;
 
 int64_t aligned(int64_t floats) {
   return (floats + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
-}
-
-/// Runs f on chunks of [0, count).
-template <typename F>
-void for_chunks(int64_t count, const F& f) {
-  parallel_for(0, (count + kChunkFloats - 1) / kChunkFloats, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      f(Interval{i * kChunkFloats, std::min(count, (i + 1) * kChunkFloats)});
-  });
 }
 
 /// Runs f(first output, inputs, buffers) for every kPartOutputs outputs and kPartInputs inputs of a kernel.
@@ -55,11 +45,6 @@ PackedPart part_of(const KernelShape& shape, ConvolutionAlgorithm algorithm, flo
   const int64_t width = kernels::panel_width(shape, output);
   float* of_frame = packed + frame * shape.frame_matrices(algorithm) * shape.matrix_floats();
   return {of_frame + kernels::panel_offset(shape, output) + input * width, shape.matrix_floats(), width};
-}
-
-void load(const ParameterSource& source, const Parameter& parameter, float* out) {
-  for_chunks(elements_of(parameter),
-             [&](const Interval& chunk) { source(parameter, chunk, out + chunk.begin); });
 }
 
 /// Packs the kernel of one group, whose shape is `group`.
@@ -164,12 +149,12 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
       if (parameters.empty()) {
         std::fill_n(next, channels, 1.0f);
       } else {
-        load(source, parameters[0], next);
+        read_channels(source, parameters[0], channels, next);
       }
       weights.scale = next;
       next += aligned(channels);
       if (parameters.size() > 1) {
-        load(source, parameters[1], next);
+        read_channels(source, parameters[1], channels, next);
       } else {
         std::fill_n(next, channels, 0.0f);
       }

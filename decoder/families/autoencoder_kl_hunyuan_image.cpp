@@ -9,6 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr int32_t kGroups = 32;
+constexpr double kEpsilon3 = 1e-6;  ///< of HunyuanImage 3's norms
 constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
@@ -64,6 +65,17 @@ void check_widths(const Config& config, const JsonFields& json, const Side& side
   }
 }
 
+std::vector<int64_t> read_widths(const JsonFields& json) {
+  std::vector<int64_t> widths;
+  for (size_t i = 0; i < json.size(kMostStages); ++i) {
+    widths.push_back(json[i].integer(1, kMostChannels));
+    if (widths.back() % kGroups != 0)
+      json[i].fail("expected a multiple of the norms' 32 groups, found " + std::to_string(widths.back()));
+  }
+  if (widths.empty()) json.fail("expected at least one width");
+  return widths;
+}
+
 /// diffusers has no defaults for these keys.
 Config read_config(const JsonFields& json, const Side& side = kDecoder) {
   Config config;
@@ -71,14 +83,7 @@ Config read_config(const JsonFields& json, const Side& side = kDecoder) {
   config.picture_channels = json[side.picture_channels].integer(1, 1024);
   config.layers = json["layers_per_block"].integer(0, kMostLayers);
   config.compression = json["spatial_compression_ratio"].integer(1, 1 << kMostStages);
-  const JsonFields widths = json["block_out_channels"];
-  for (size_t i = 0; i < widths.size(kMostStages); ++i) {
-    config.widths.push_back(widths[i].integer(1, kMostChannels));
-    if (config.widths.back() % kGroups != 0)
-      widths[i].fail("expected a multiple of the norms' 32 groups, found " +
-                     std::to_string(config.widths.back()));
-  }
-  if (config.widths.empty()) widths.fail("expected at least one width");
+  config.widths = read_widths(json["block_out_channels"]);
   check_widths(config, json, side);
   return config;
 }
@@ -168,6 +173,148 @@ Model build(const JsonFields& json) {
   return model;
 }
 
+/// HunyuanImage 3's decoder is one of clips, and pictures alone go through it. Some upsamplings double the
+/// frames, so one latent becomes a few frames, and the last one is the picture. These frames lie in the
+/// channels. Kernels over frames read zeros at both ends, norms cover all frames.
+struct Config3 {
+  int64_t latent_channels = 0, out_channels = 0, layers = 0;
+  std::vector<int64_t> widths;  ///< from the coarsest resolution
+  int64_t pixels = 0, frames = 0;
+  bool match_channels = true;
+
+  bool upsamples(size_t level) const { return (int64_t{1} << level) < pixels; }
+  int32_t frames_made(size_t level) const { return (int64_t{1} << level) < frames ? 2 : 1; }
+  int64_t width_after(size_t level) const { return widths[match_channels ? level + 1 : level]; }
+};
+
+/// The published class has no defaults for these keys.
+Config3 read_config_3(const JsonFields& json) {
+  constexpr int64_t kMostFrames = 8;
+  Config3 config;
+  config.latent_channels = json["latent_channels"].integer(1, 1024);
+  config.out_channels = json["out_channels"].integer(1, 1024);
+  config.layers = json["layers_per_block"].integer(0, kMostLayers);
+  config.pixels = json["ffactor_spatial"].integer(1, 1 << kMostStages);
+  config.frames = json["ffactor_temporal"].integer(1, std::min(kMostFrames, config.pixels));
+  if (json.has("upsample_match_channel")) config.match_channels = json["upsample_match_channel"].boolean();
+  config.widths = read_widths(json["block_out_channels"]);
+  const JsonFields widths = json["block_out_channels"];
+  if (config.widths.back() % config.latent_channels != 0)
+    widths[config.widths.size() - 1].fail(
+        "expected a multiple of latent_channels = " + std::to_string(config.latent_channels) + ", found " +
+        std::to_string(config.widths.back()));
+  std::reverse(config.widths.begin(), config.widths.end());
+  if (config.upsamples(config.widths.size() - 1))
+    widths.fail("expected a width for each upsampling to ffactor_spatial = " + std::to_string(config.pixels) +
+                " and one more, found " + std::to_string(config.widths.size()));
+  for (size_t level = 0; config.upsamples(level); ++level) {
+    const int64_t made = int64_t{kPixels} * kPixels * config.frames_made(level) * config.width_after(level);
+    if (made % config.widths[level] != 0)
+      widths.fail("expected widths whose channels an upsampling can repeat, found " +
+                  std::to_string(config.widths[level]) + " before " +
+                  std::to_string(config.width_after(level)));
+  }
+  return config;
+}
+
+class Builder3 {
+ public:
+  Builder3(const Config3& config, Graph& graph) : config_(config), graph_(graph) {}
+
+  void decoder() {
+    TensorId x = graph_.add_latent(config_.latent_channels);
+    ConvolutionTraits in = of_one_frame(3);
+    in.shortcut = true;
+    x = graph_.conv("decoder.conv_in", x, config_.widths.front(), {1, 3, 3}, in);
+    x = resnet("decoder.mid.block_1", x, config_.widths.front());
+    x = attention("decoder.mid.attn_1", x);
+    x = resnet("decoder.mid.block_2", x, config_.widths.front());
+    for (size_t level = 0; level < config_.widths.size(); ++level) {
+      const std::string name = "decoder.up." + std::to_string(level) + ".";
+      for (int64_t layer = 0; layer <= config_.layers; ++layer)
+        x = resnet(name + "block." + std::to_string(layer), x, config_.widths[level]);
+      if (config_.upsamples(level)) x = upsample(name + "upsample", x, level);
+    }
+    x = normalised("decoder.norm_out", x);
+    graph_.set_output(graph_.conv("decoder.conv_out", x, config_.out_channels, {1, 3, 3},
+                                  over_frames(3, {.inputs = frames_, .first = frames_ - 1})));
+  }
+
+ private:
+  static ConvolutionTraits of_one_frame(int32_t side) {
+    ConvolutionTraits traits{.over_frames = true};
+    if (side > 1) traits.stored_frames = side;
+    traits.stored_ahead = side / 2;
+    return traits;
+  }
+
+  /// Of a stored kernel as long along the time as along rows and columns.
+  static ConvolutionTraits over_frames(int32_t side, const FramesInChannels& frames) {
+    if (!frames.several()) return of_one_frame(side);
+    ConvolutionTraits traits{.over_frames = true};
+    traits.stored_frames = side;
+    traits.frames = frames;
+    return traits;
+  }
+
+  TensorId conv(const std::string& name, TensorId x, int64_t channels, int32_t side) {
+    return graph_.conv(name, x, channels * frames_, {1, side, side},
+                       over_frames(side, {.inputs = frames_, .outputs = frames_}));
+  }
+
+  TensorId statistics_of(const std::string& name, TensorId x) {
+    return graph_.statistics(name + ".statistics", x, kGroups, kEpsilon3);
+  }
+  TensorId normalised(const std::string& name, TensorId x, Activation activation = Activation::silu) {
+    return graph_.norm(name, x, statistics_of(name, x), activation, frames_);
+  }
+
+  TensorId resnet(const std::string& name, TensorId x, int64_t channels) {
+    TensorId h = conv(name + ".conv1", normalised(name + ".norm1", x), channels, 3);
+    h = conv(name + ".conv2", normalised(name + ".norm2", h), channels, 3);
+    const bool same = graph_.tensor(x).channels == channels * frames_;
+    return graph_.add(name, h, same ? x : conv(name + ".nin_shortcut", x, channels, 1));
+  }
+
+  TensorId attention(const std::string& name, TensorId x) {
+    AttentionModules modules;
+    modules.q.module = name + ".q";
+    modules.k.module = name + ".k";
+    modules.v.module = name + ".v";
+    modules.out = name + ".proj_out";
+    modules.over_frames = true;
+    const TensorId normed = normalised(name + ".norm", x, Activation::none);
+    return graph_.add(name, graph_.self_attention(name, normed, modules), x);
+  }
+
+  /// A convolution with a shortcut of repeated input channels, whose channels become frames and pixels.
+  TensorId upsample(const std::string& name, TensorId x, size_t level) {
+    const int32_t made = config_.frames_made(level), before = frames_;
+    frames_ *= made;
+    ConvolutionTraits traits = over_frames(3, {.inputs = before, .outputs = frames_, .made = made});
+    traits.shortcut = true;
+    traits.stored_side = kPixels;
+    traits.stored_order = StoredOrder::row_column_channel;
+    x = graph_.conv(name + ".conv", x, kPixels * kPixels * config_.width_after(level) * frames_, {1, 3, 3},
+                    traits);
+    return graph_.depth_to_space(name + ".depth_to_space", x, {1, kPixels, kPixels});
+  }
+
+  const Config3& config_;
+  Graph& graph_;
+  int32_t frames_ = 1;
+};
+
+Model build_3(const JsonFields& json) {
+  const Config3 config = read_config_3(json);
+  Model model;
+  model.latent_channels = config.latent_channels;
+  Builder3(config, model.graph).decoder();
+  model.scaling_factor = scaling_factor(json, std::nullopt);
+  model.shift_factor = shift_factor(json, 0).value_or(0);  // its default is None
+  return model;
+}
+
 /// Stable Diffusion's names with resolutions in the order of the computation. diffusers numbers the blocks
 /// and resamplings of all resolutions.
 std::vector<Renaming> renamings(const CheckpointNames& stored) {
@@ -211,7 +358,18 @@ std::vector<Family> hunyuan_image_families() {
            "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2, "sample_size": 384,
            "spatial_compression_ratio": 32, "scaling_factor": 0.75289, "upsample_match_channel": true})"}},
        .build = build,
-       .encoder = encoder}};
+       .encoder = encoder},
+      // HunyuanImage 3's (Tencent-Hunyuan/HunyuanImage-3.0: autoencoder_kl_3d.py). Its checkpoints have the
+      // names of the published class. The built-in config is that of the model's vae entry.
+      {.class_name = "AutoencoderKLConv3D",
+       .source_file = "autoencoder_kl_3d.py",
+       .in_diffusers = false,
+       .built_ins = {{"hunyuan-image-3",
+                      R"({"_class_name": "AutoencoderKLConv3D", "out_channels": 3, "latent_channels": 32,
+           "block_out_channels": [128, 256, 512, 1024, 1024], "layers_per_block": 2, "ffactor_spatial": 16,
+           "ffactor_temporal": 4, "upsample_match_channel": true, "scaling_factor": 0.562679178327931,
+           "shift_factor": null})"}},
+       .build = build_3}};
 }
 
 }  // namespace headroom

@@ -207,7 +207,7 @@ ClipConfig read_clip_config(const JsonFields& json) {
 ///
 /// Doubling the frames of T latent frames n times makes 2ⁿ T frames, and the decoder drops the first 2ⁿ - 1.
 /// Memory blocks read the dropped frames too. So up to the last doubling each position of a latent frame
-/// holds all frames that come of it, as channels (ConvolutionTraits::frames_in_channels). Then
+/// holds all frames that come of it, as channels (FramesInChannels). Then
 /// depth_to_frames() makes frames of these channels, and keeps only the last one of the first latent frame.
 class ClipBuilder {
  public:
@@ -237,7 +237,8 @@ class ClipBuilder {
   std::string next_layer() { return "decoder." + std::to_string(layer_++); }
 
   TensorId block(const std::string& name, TensorId x, int64_t width) {
-    ConvolutionTraits traits{.activation = Activation::relu, .frames_in_channels = frames_};
+    ConvolutionTraits traits{.activation = Activation::relu,
+                             .frames = {.inputs = frames_, .outputs = frames_}};
     ConvolutionTraits with_past = traits;
     with_past.stacks_past = true;
     const int64_t channels = width * frames_;
@@ -254,8 +255,9 @@ class ClipBuilder {
     next_layer();  // the upsampling of rows and columns
     const std::string grow = next_layer(), name = next_layer();
     const int32_t growth = config_.doubles_frames[stage] ? 2 : 1;
-    x = graph_.conv(grow + ".conv", x, config_.widths[stage] * frames_ * growth, {1, 1, 1},
-                    {.bias = false, .frames_in_channels = frames_, .grown_frames = growth});
+    x = graph_.conv(
+        grow + ".conv", x, config_.widths[stage] * frames_ * growth, {1, 1, 1},
+        {.bias = false, .frames = {.inputs = frames_, .outputs = frames_ * growth, .made = growth}});
     frames_ *= growth;
     const bool last = stage + 1 == config_.blocks.size();
     if (last && frames_ > 1) {
@@ -264,7 +266,7 @@ class ClipBuilder {
     }
     const ConvolutionTraits traits{.bias = false,
                                    .activation = last ? Activation::relu : Activation::none,
-                                   .frames_in_channels = frames_};
+                                   .frames = {.inputs = frames_, .outputs = frames_}};
     const int64_t channels = config_.widths[stage + 1] * frames_;
     return config_.doubles_pixels[stage] ? graph_.upsampled_conv(name, x, channels, traits)
                                          : graph_.conv(name, x, channels, {1, 3, 3}, traits);

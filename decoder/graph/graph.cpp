@@ -140,10 +140,12 @@ TensorId Graph::conv(const std::string& name, TensorId x, int64_t channels, Axes
   const bool folds = !traits.stacked.empty() || !traits.batch_norm.empty();
   if (pixels > 1 && (channels % pixels != 0 || folds))
     throw std::logic_error(name + ": its outputs cannot be put in another order");
-  const int64_t held = int64_t{traits.frames_in_channels} * traits.grown_frames;
-  if ((held > 1 || traits.stacks_past) && (inputs % traits.frames_in_channels != 0 || channels % held != 0 ||
-                                           folds || pixels > 1 || traits.groups != 1 || traits.shortcut ||
-                                           traits.scale != 1 || kernel.t != (traits.stacks_past ? 2 : 1)))
+  const FramesInChannels& held = traits.frames;
+  const bool cuts = inputs % held.inputs == 0 && channels % (held.outputs * pixels) == 0;
+  const bool plain = pixels == 1 && !traits.shortcut && traits.scale == 1;
+  if ((held.several() || traits.stacks_past) &&
+      (!cuts || folds || traits.groups != 1 ||
+       (traits.stacks_past ? kernel.t != 2 || !plain : kernel.t != 1)))
     throw std::logic_error(name + ": its channels cannot hold these frames");
   if (!traits.mix_factor.empty() && traits.mixes_input && channels != inputs)
     throw std::logic_error(name + ": its input cannot be mixed into its output");
@@ -210,14 +212,16 @@ TensorId Graph::statistics(const std::string& name, TensorId x, int32_t groups, 
                 groups, {0, 0, 0}, true);
 }
 
-TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, Activation activation) {
+TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, Activation activation,
+                     int32_t frames_in_channels) {
   const Tensor from = tensor(x);
   const auto groups = static_cast<int32_t>(tensor(statistics).channels);
   return append({.name = name,
                  .kind = OpKind::norm,
                  .inputs = {x, statistics},
                  .groups = groups,
-                 .activation = activation},
+                 .activation = activation,
+                 .frames_in_channels = frames_in_channels},
                 from.channels, from.scale);
 }
 

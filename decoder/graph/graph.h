@@ -251,6 +251,18 @@ struct KernelProduct {
   bool empty() const { return first.module.empty(); }
 };
 
+/// Frames in the channels of a convolution. Channel c of frame f is channel c * frames + f. So a graph of
+/// pictures can hold the few frames that one latent becomes inside some decoders.
+///
+/// Each frame of the result reads the input's frames under the stored kernel, and zeros at both ends.
+struct FramesInChannels {
+  int32_t inputs = 1, outputs = 1;  ///< frames of the input and of the result
+  int32_t made = 1;   ///< frames that each of the input's becomes. The model stores the outputs of the first
+                      ///< one first, then in the order of row_column_channel
+  int32_t first = 0;  ///< of the result's frames; those before it are not computed
+  bool several() const { return inputs > 1 || outputs > 1; }
+};
+
 /// Properties of a convolution other than its kernel's extent.
 struct ConvolutionTraits {
   bool bias = true;
@@ -282,15 +294,11 @@ struct ConvolutionTraits {
   int32_t stored_frames = 0;
   /// Frames at the end of the stored kernel that the operation does not use: they read zeros beyond the end.
   int32_t stored_ahead = 0;
+  FramesInChannels frames{};
   /// The outputs become squares of pixels with this side. The model stores them in `stored_order`; the
   /// convolution computes them in the order of depth_to_space.
   int32_t stored_side = 1;
   StoredOrder stored_order = StoredOrder::channel_row_column;
-  /// Consecutive frames that one position of the input holds: channel c of frame j is channel c *
-  /// frames_in_channels + j. The model stores the kernel of a single frame, so the other taps are zeros.
-  int32_t frames_in_channels = 1;
-  /// Each frame becomes this many. The model stores the outputs of the first one first.
-  int32_t grown_frames = 1;
   /// The model stores the inputs of a frame, then those of the frame before it. The kernel has two frames.
   bool stacks_past = false;
   /// Empty: the operation is a module of its own.
@@ -343,6 +351,7 @@ struct Op {
   Activation activation = Activation::none;
   ConvolutionTraits convolution{};                 ///< conv
   bool by_frame = false;                           ///< statistics: separately for each frame
+  int32_t frames_in_channels = 1;                  ///< norm: as FramesInChannels::inputs
   AttentionFrames frames = AttentionFrames::each;  ///< attention
   /// rms_norm: number of axes of extent 1 after the channels of its only parameter, `<name>.gamma`; or one of
   /// the constants above.
@@ -372,7 +381,8 @@ class Graph {
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
                       bool by_frame = false);
-  TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation);
+  TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation,
+                int32_t frames_in_channels = 1);
   TensorId add(const std::string& name, TensorId a, TensorId b, Activation activation = Activation::none);
   TensorId attention(const std::string& name, TensorId q, TensorId k, TensorId v,
                      AttentionFrames frames = AttentionFrames::each);

@@ -148,19 +148,20 @@ std::vector<Parameter> parameters_of_product(const Graph& graph, const Op& op) {
 std::vector<Parameter> parameters(const Graph& graph, const Op& op) {
   const ConvolutionTraits& traits = op.convolution;
   if (!traits.product.empty()) return parameters_of_product(graph, op);
-  const int64_t held = traits.frames_in_channels;
-  const int64_t channels = output_channels(graph, op) / held;
+  const int64_t channels = output_channels(graph, op);
   const std::vector<std::string> modules =
       traits.stacked.empty() ? std::vector<std::string>{op.name} : traits.stacked;
-  std::vector<int64_t> shape{channels / static_cast<int64_t>(modules.size()),
-                             input_channels(graph, op) / op.groups / held * (traits.stacks_past ? 2 : 1)};
+  const int64_t outputs = channels / traits.frames.outputs * traits.frames.made;
+  const int64_t inputs = input_channels(graph, op) / op.groups / traits.frames.inputs;
+  std::vector<int64_t> shape{outputs / static_cast<int64_t>(modules.size()),
+                             inputs * (traits.stacks_past ? 2 : 1)};
   const int32_t frames = traits.stacks_past ? 1 : std::max(op.kernel.t, traits.stored_frames);
   if (frames > 1 || traits.over_frames) shape.push_back(frames);
   shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
   std::vector<Parameter> list;
   list.reserve(modules.size() + 6);
   for (const std::string& module : modules) list.push_back({module + ".weight", shape});
-  if (traits.bias) list.push_back({op.name + ".bias", {channels}});
+  if (traits.bias) list.push_back({op.name + ".bias", {outputs}});
   if (!traits.batch_norm.empty()) {
     for (const char* name : {".weight", ".bias", ".running_mean", ".running_var"})
       list.push_back({traits.batch_norm + name, {channels}});

@@ -112,7 +112,7 @@ std::vector<Parameter> parameters_of(const Graph& graph, const Op& op) {
 }
 
 std::vector<Parameter> scale_and_bias(const Graph& graph, const Op& op) {
-  const int64_t channels = output_channels(graph, op);
+  const int64_t channels = output_channels(graph, op) / op.frames_in_channels;
   return {{op.name + ".weight", {channels}}, {op.name + ".bias", {channels}}};
 }
 

@@ -95,7 +95,7 @@ TensorId measured_tensor(const Op& op);
 std::vector<int32_t> barrier_depths(const Graph& graph);
 
 std::vector<Parameter> parameters_of(const Graph& graph, const Op& op);
-/// `<name>.weight` and `<name>.bias`, one value of each for a channel.
+/// `<name>.weight` and `<name>.bias`, one value of each for a channel of all frames.
 std::vector<Parameter> scale_and_bias(const Graph& graph, const Op& op);
 int64_t elements_of(const Parameter& parameter);
 /// Elements of all parameters of a model. Counts a parameter once, even if several operations read it.

@@ -88,7 +88,7 @@ bool packs_on_gpu(const Graph& graph, const Op& op) {
   if (traits.shortcut || !traits.batch_norm.empty() || !traits.mix_factor.empty()) return false;
   if (traits.product.empty() && (traits.scale != 1 || traits.shift != 0)) return false;
   if (traits.stored_order != StoredOrder::channel_row_column) return false;
-  if (traits.frames_in_channels > 1 || traits.grown_frames > 1 || traits.stacks_past) return false;
+  if (traits.frames.several() || traits.stacks_past) return false;
   if (shape.upsamples && !traits.stacked.empty()) return false;
   const bool sums_frames =
       traits.before_first == BeforeFirst::first_frame && traits.stored_frames > shape.frames;
@@ -150,10 +150,13 @@ void FoldedConvolution::fold_scale() {
 }
 
 int64_t FoldedConvolution::stored_output(int64_t output) const {
-  const int64_t grown = op_.convolution.grown_frames, held = op_.convolution.frames_in_channels * grown;
-  if (held > 1) return output % grown * (shape_.outputs / held) + output / held;
+  const FramesInChannels& frames = op_.convolution.frames;
   const int64_t side = op_.convolution.stored_side, channel = output / (side * side);
   const int64_t row = output / side % side, column = output % side;
+  if (frames.several())
+    return (((frames.first + channel % frames.outputs) % frames.made * side + row) * side + column) *
+               (shape_.outputs / (side * side) / frames.outputs) +
+           channel / frames.outputs;
   switch (op_.convolution.stored_order) {
     case StoredOrder::channel_row_column:
       return output;
@@ -165,13 +168,18 @@ int64_t FoldedConvolution::stored_output(int64_t output) const {
   throw std::logic_error("an order of stored outputs that is not listed");
 }
 
+int64_t FoldedConvolution::frame_of_input(int64_t output) const {
+  const FramesInChannels& frames = op_.convolution.frames;
+  const int64_t pixels = int64_t{op_.convolution.stored_side} * op_.convolution.stored_side;
+  return (frames.first + output / pixels % frames.outputs) / frames.made;
+}
+
 /// Reads scaled taps in the model's order, [input][frame][row][column], from the module that has the output.
 void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, float* out) const {
-  if (op_.convolution.frames_in_channels > 1 || op_.convolution.stacks_past)
-    return read_by_frame(output, inputs, out);
+  if (op_.convolution.stacks_past) return read_by_frame(output, inputs, out);
   const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules_);
   const int64_t of_input = stored_frames_ * shape_.rows * shape_.columns;
-  const int64_t begin = stored_output(output) % of_module * group_inputs() * of_input;
+  const int64_t begin = stored_output(output) % of_module * stored_inputs() * of_input;
   source_(parameters_[static_cast<size_t>(output / of_module)],
           {begin + inputs.begin * of_input, begin + inputs.end * of_input}, out);
   if (scale_.empty()) return;
@@ -180,15 +188,12 @@ void FoldedConvolution::read_stored(int64_t output, const Interval& inputs, floa
 }
 
 void FoldedConvolution::read_by_frame(int64_t output, const Interval& inputs, float* out) const {
-  const ConvolutionTraits& traits = op_.convolution;
-  const int64_t held = traits.frames_in_channels, taps = shape_.rows * shape_.columns;
-  const int64_t stored = shape_.inputs / held, row = stored * (traits.stacks_past ? 2 : 1) * taps;
-  const int64_t own = output / traits.grown_frames % held;  // the frame that the output is made from
+  const int64_t held = op_.convolution.frames.inputs, taps = shape_.rows * shape_.columns;
+  const int64_t stored = stored_inputs(), row = stored * 2 * taps, own = frame_of_input(output);
   const Interval channels{inputs.begin / held, (inputs.end - 1) / held + 1};
   std::fill_n(out, inputs.length() * stored_frames_ * taps, 0.0f);
   std::vector<float> of_frame(static_cast<size_t>(channels.length() * taps));
   for (const int64_t past : {0, 1}) {
-    if (past == 1 && !traits.stacks_past) break;
     const int64_t begin = stored_output(output) * row + (past * stored + channels.begin) * taps;
     source_(parameters_.front(), {begin, begin + channels.length() * taps}, of_frame.data());
     // The frame before the first of a position is the last one of the position before.
@@ -206,7 +211,9 @@ void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float*
   if (product_) return product_->read_row(output, inputs, out);
   const int64_t stored_taps = shape_.rows * shape_.columns, taps = frame_taps();
   const int64_t frame_values = inputs.length() * taps;
-  if (stored_frames_ == 1 && !shape_.upsamples) {
+  if (op_.convolution.frames.several() && !op_.convolution.stacks_past) {
+    read_frames(output, inputs, out);
+  } else if (stored_frames_ == 1 && !shape_.upsamples) {
     read_stored(output, inputs, out);
   } else {
     std::vector<float> stored(static_cast<size_t>(inputs.length() * stored_frames_ * stored_taps));
@@ -222,6 +229,25 @@ void FoldedConvolution::read_taps(int64_t output, const Interval& inputs, float*
     }
   }
   if (shortcut_weight_ != 0) add_shortcut(output, inputs, out + shape_.frames_before() * frame_values);
+}
+
+/// A pair of frames that are further apart than the kernel reaches has zeros.
+void FoldedConvolution::read_frames(int64_t output, const Interval& inputs, float* out) const {
+  const int64_t frames = op_.convolution.frames.inputs, taps = shape_.rows * shape_.columns;
+  const Interval channels{inputs.begin / frames, (inputs.end + frames - 1) / frames};
+  std::vector<float> stored(static_cast<size_t>(channels.length() * stored_frames_ * taps));
+  read_stored(output, channels, stored.data());
+  std::vector<float> kernel(static_cast<size_t>(taps));
+  for (int64_t input = inputs.begin; input < inputs.end; ++input, out += frame_taps()) {
+    const int64_t frame = input % frames - frame_of_input(output) + stored_frames_ / 2;
+    const float* from = stored.data() + ((input / frames - channels.begin) * stored_frames_ + frame) * taps;
+    float* to = shape_.upsamples ? kernel.data() : out;
+    if (frame >= 0 && frame < stored_frames_)
+      std::copy_n(from, taps, to);
+    else
+      std::fill_n(to, taps, 0.0f);
+    if (shape_.upsamples) sum_phases(to, out);
+  }
 }
 
 void FoldedConvolution::take_frame(const float* from, int64_t frame, float* taps) const {
@@ -244,9 +270,9 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
   const int64_t of_group = shape_.outputs / shape_.groups, own = stored_output(output) % of_group;
   if (!shape_.upsamples) {
     const int64_t middle = shape_.rows / 2 * shape_.columns + shape_.columns / 2;
-    const int64_t input =
-        op_.convolution.tiled_shortcut ? own % group_inputs() : own / (of_group / group_inputs());
-    return add(input, middle);
+    const int64_t repeats = stored_outputs() / shape_.groups / stored_inputs();
+    const int64_t channel = op_.convolution.tiled_shortcut ? own % stored_inputs() : own / repeats;
+    return add(channel * op_.convolution.frames.inputs + frame_of_input(output), middle);
   }
   // Each channel of each phase is an input channel, repeated `repeats` times. The even phase's second tap and
   // the odd one's first read the position that they repeat.
@@ -259,10 +285,8 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
 void FoldedConvolution::read_bias(float* out, bool with_shift) const {
   if (product_) return product_->read_bias(out);
   std::fill_n(out, shape_.outputs, 0.0f);
-  const ConvolutionTraits& traits = op_.convolution;
-  if (traits.bias) source_(parameters_[modules_], {0, shape_.outputs / traits.frames_in_channels}, out);
-  if (traits.stored_order != StoredOrder::channel_row_column || traits.frames_in_channels > 1 ||
-      traits.grown_frames > 1) {
+  if (op_.convolution.bias) source_(parameters_[modules_], {0, stored_outputs()}, out);
+  if (op_.convolution.stored_order != StoredOrder::channel_row_column || op_.convolution.frames.several()) {
     const std::vector<float> stored(out, out + shape_.outputs);
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];
   }

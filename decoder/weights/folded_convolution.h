@@ -57,8 +57,8 @@ bool packs_on_gpu(const Graph& graph, const Op& op);
 /// - a kernel with more frames than the operation keeps its last frames; if the frames before the clip repeat
 ///   its first one, the other taps are added to the first frame kept (ConvolutionTraits::stored_frames);
 /// - outputs that are stored in another order of pixels and channels are reordered for depth_to_space;
-/// - a kernel of one frame becomes that of several frames in the channels, with zeros for all other frames
-///   (ConvolutionTraits::frames_in_channels, stacks_past).
+/// - with frames in the channels, each pair of an input's and an output's frame has one frame of the kernel,
+///   or zeros (ConvolutionTraits::frames, stacks_past).
 /// Reading is const and may happen on several threads at once.
 class FoldedConvolution {
  public:
@@ -77,8 +77,15 @@ class FoldedConvolution {
   void read_bias(float* out, bool with_shift = true) const;
 
  private:
-  /// Index of an output in the order in which the model stores outputs (StoredOrder, grown_frames).
+  /// Index of an output in the order in which the model stores outputs (StoredOrder, FramesInChannels).
   int64_t stored_output(int64_t output) const;
+  /// The input's frame at which an output's frame is (FramesInChannels).
+  int64_t frame_of_input(int64_t output) const;
+  int64_t stored_outputs() const {
+    return shape_.outputs / op_.convolution.frames.outputs * op_.convolution.frames.made;
+  }
+  int64_t stored_inputs() const { return group_inputs() / op_.convolution.frames.inputs; }
+  void read_frames(int64_t output, const Interval& inputs, float* out) const;
   /// Stored taps of one input over one frame of the operation's kernel: `from` is [stored frame][tap].
   void take_frame(const float* from, int64_t frame, float* taps) const;
   void fold_batch_norm();

@@ -6,8 +6,8 @@
 Each case is a folder: config.json as diffusers writes it, the output expected.npy, and for some cases weights in one
 of the ways in which they are stored. Without weights of its own a case has random ones, seed WEIGHTS_SEED; its latent
 is random_latent with LATENT_SEED. Latents of videos are N×C×T×H×W; expected.npy is that too where there is more than
-one frame, and N×C×H×W where there is one. The cases osp_*, seedvr2*, taehv* and taef2* are those of
-make_golden_open_sora.py, make_golden_seedvr2.py and make_golden_tiny.py, and left alone.
+one frame, and N×C×H×W where there is one. The cases osp_*, seedvr2*, taehv*, taef2* and hunyuan_image3* are those of
+make_golden_open_sora.py, make_golden_seedvr2.py, make_golden_tiny.py and make_golden_hunyuan_image3.py, and left alone.
 Needs torch, diffusers 0.42.1, numpy and safetensors, and no network.
 """
 
@@ -39,7 +39,7 @@ from random_weights import fill_module, random_latent
 
 WEIGHTS_SEED = 11
 LATENT_SEED = 12
-MADE_ELSEWHERE = ("osp_", "seedvr2", "taehv", "taef2")
+MADE_ELSEWHERE = ("osp_", "seedvr2", "taehv", "taef2", "hunyuan_image3")
 
 # name: (latent shape, weight format, changes to the config)
 CASES = {

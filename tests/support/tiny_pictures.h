@@ -67,4 +67,28 @@ inline nlohmann::json random_hunyuan_image_config(Random& random) {
   return config;
 }
 
+/// Config of a small AutoencoderKLConv3D, HunyuanImage 3's.
+inline nlohmann::json tiny_hunyuan_image_3_config() {
+  return {{"_class_name", "AutoencoderKLConv3D"},
+          {"latent_channels", 4},
+          {"out_channels", 3},
+          {"block_out_channels", {32, 64}},
+          {"layers_per_block", 0},
+          {"ffactor_spatial", 2},
+          {"ffactor_temporal", 2}};
+}
+
+inline nlohmann::json random_hunyuan_image_3_config(Random& random) {
+  nlohmann::json config = tiny_hunyuan_image_3_config();
+  const int64_t stages = random.integer(1, 3);
+  std::vector<int64_t> widths;
+  for (int64_t i = 0; i < stages; ++i) widths.push_back(random.pick<int64_t>({32, 32, 64}));
+  config["block_out_channels"] = widths;
+  config["ffactor_spatial"] = int64_t{1} << (stages - 1);
+  config["ffactor_temporal"] = int64_t{1} << random.integer(0, stages - 1);
+  config["layers_per_block"] = stages < 3 ? random.integer(0, 1) : 0;
+  config["upsample_match_channel"] = random.chance(0.7);
+  return config;
+}
+
 }  // namespace headroom::test

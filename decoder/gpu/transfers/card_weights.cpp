@@ -74,7 +74,8 @@ std::vector<OpId> folded_operations(const Graph& graph) {
   std::vector<OpId> folded;
   for (const OpId id : all_operations(graph)) {
     const Op& op = graph.op(id);
-    if (op.kind == OpKind::conv && !packs_on_gpu(graph, op)) folded.push_back(id);
+    if ((op.kind == OpKind::conv && !packs_on_gpu(graph, op)) || op.frames_in_channels > 1)
+      folded.push_back(id);
   }
   return folded;
 }

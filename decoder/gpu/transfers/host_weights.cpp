@@ -41,7 +41,7 @@ std::vector<float> gpu_kernel(const FoldedConvolution& convolution) {
 
 std::vector<float> values_of(const ParameterSource& source, const Parameter& parameter, int64_t channels) {
   std::vector<float> values(static_cast<size_t>(channels));
-  source(parameter, {0, channels}, values.data());
+  read_channels(source, parameter, channels, values.data());
   return values;
 }
 

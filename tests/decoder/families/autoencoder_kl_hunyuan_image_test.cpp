@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "decoder/operations/operation.h"
+#include "tests/support/op_named.h"
 #include "tests/support/refused_config.h"
 #include "tests/support/tiny_pictures.h"
 
@@ -48,6 +50,39 @@ TEST_CASE("values of AutoencoderKLHunyuanImage that are not supported are refuse
     refuses(fewer, {std::string(key) + ": missing"});
   }
   CHECK_FALSE(model_of(changed_hunyuan_image("scaling_factor", nullptr)).scaling_factor);
+}
+
+json changed_hunyuan_image_3(const char* key, const json& value) {
+  return test::changed(test::tiny_hunyuan_image_3_config(), key, value);
+}
+
+TEST_CASE("HunyuanImage 3's frames lie in the channels, and the picture is the last one") {
+  const Graph graph = resolve_model("hunyuan-image-3").graph;
+  const auto check = [&](const char* name, int64_t channels, const std::vector<int64_t>& shape) {
+    CAPTURE(name);
+    const Op& op = test::op_named(graph, name);
+    CHECK(graph.tensor(op.output).channels == channels);
+    CHECK(parameters_of(graph, op)[0].shape == shape);
+    CHECK(parameters_of(graph, op)[1].shape == std::vector<int64_t>{shape[0]});
+  };
+  check("decoder.mid.block_1.conv1", 1024, {1024, 1024, 3, 3, 3});
+  check("decoder.up.0.upsample.conv", 2 * 1024 * 4, {8 * 1024, 1024, 3, 3, 3});
+  check("decoder.up.1.block.0.norm1", 2 * 1024, {1024});
+  check("decoder.up.1.upsample.conv", 4 * 512 * 4, {8 * 512, 1024, 3, 3, 3});
+  check("decoder.up.2.upsample.conv", 4 * 256 * 4, {4 * 256, 512, 3, 3, 3});
+  check("decoder.up.4.block.2.conv2", 4 * 128, {128, 128, 3, 3, 3});
+  check("decoder.conv_out", 3, {3, 128, 3, 3, 3});
+  CHECK(test::op_named(graph, "decoder.conv_out").convolution.frames.first == 3);
+}
+
+TEST_CASE("values of AutoencoderKLConv3D that are not supported are refused by their key") {
+  refuses(changed_hunyuan_image_3("ffactor_spatial", 8), {"block_out_channels", "ffactor_spatial = 8", "2"});
+  refuses(changed_hunyuan_image_3("ffactor_temporal", 4), {"ffactor_temporal", "4"});
+  refuses(changed_hunyuan_image_3("block_out_channels", {32, 60}), {"block_out_channels[1]", "32", "60"});
+  refuses(changed_hunyuan_image_3("latent_channels", 7), {"block_out_channels[1]", "latent_channels = 7"});
+  refuses(changed_hunyuan_image_3("block_out_channels", {32, 320}), {"block_out_channels", "320 before 32"});
+  refuses(changed_hunyuan_image_3("block_out_channels", json::array()),
+          {"block_out_channels", "at least one"});
 }
 
 }  // namespace

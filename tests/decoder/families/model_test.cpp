@@ -37,6 +37,7 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
   const std::vector<Expected> all{
       {"flux", "AutoencoderKL", 16, 0.3611, 49545475, {1, 8, 8}},
       {"hunyuan-image-2.1", "AutoencoderKLHunyuanImage", 64, 0.75289, 260567939, {1, 32, 32}},
+      {"hunyuan-image-3", "AutoencoderKLConv3D", 32, 0.562679178327931, 871332483, {1, 16, 16}},
       {"hunyuan-image-refiner",
        "AutoencoderKLHunyuanImageRefiner",
        32,

@@ -120,6 +120,10 @@ TEST_CASE(
   check_any_plan_of_clips(20000, 40, 1, test::random_wan_upscale_config);
 }
 
+TEST_CASE("any plan of HunyuanImage 3's decoder gives the pixels of its untiled decode, within its peak") {
+  check_any_plan(9000, 40, {.least_side = 3}, test::random_hunyuan_image_3_config);
+}
+
 TEST_CASE("any plan of Wan 2.2's network gives the frames of its untiled decode, within its peak") {
   check_any_plan_of_clips(19000, 60, 1, test::random_wan_22_config);
 }

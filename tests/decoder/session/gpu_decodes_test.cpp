@@ -146,6 +146,10 @@ TEST_CASE("any plan for a GPU: SeedVR2's decoder", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_seedvr2_config);
 }
 
+TEST_CASE("any plan for a GPU: frames in the channels of HunyuanImage 3's decoder", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 10, 1, test::random_hunyuan_image_3_config);
+}
+
 TEST_CASE("any plan for a GPU: AutoencoderKLTemporalDecoder", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_temporal_decoder_config);
 }

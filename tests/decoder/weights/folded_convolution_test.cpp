@@ -35,7 +35,8 @@ class Unfolded {
   template <class Input>
   double output(int64_t o, const Input& input) const {
     const ConvolutionTraits& traits = op_.convolution;
-    if (traits.frames_in_channels * traits.grown_frames > 1 || traits.stacks_past) return of_frame(o, input);
+    if (traits.stacks_past) return of_frame(o, input);
+    if (traits.frames.several()) return output_of_frames(o, input);
     const size_t modules = std::max<size_t>(1, traits.stacked.size());
     const int64_t of_module = shape_.outputs / static_cast<int64_t>(modules);
     const int64_t inputs = shape_.inputs / shape_.groups, group = o / (shape_.outputs / shape_.groups);
@@ -65,18 +66,16 @@ class Unfolded {
     if (!traits.mix_factor.empty()) sum *= 1 - share;
     const int64_t of =
         traits.tiled_shortcut ? stored % shape_.inputs : stored * shape_.inputs / shape_.outputs;
-    return sum + share * input(frames_ - 1 - traits.frames_ahead, 0, 0, of);
+    return sum + share * input(frames_ - 1 - traits.frames_ahead - traits.stored_ahead, 0, 0, of);
   }
 
  private:
-  /// The model convolves each frame on its own. Before that it stacks the frame before behind the frame's
-  /// channels. Afterwards the outputs of all new frames follow one another.
+  /// The model stacks the frame before behind a frame's channels, and convolves each frame on its own.
   template <class Input>
   double of_frame(int64_t o, const Input& input) const {
     const ConvolutionTraits& traits = op_.convolution;
-    const int64_t held = traits.frames_in_channels, grown = traits.grown_frames, made = held * grown;
-    const int64_t frame = o % made / grown, stored = o % grown * (shape_.outputs / made) + o / made;
-    const int64_t channels = shape_.inputs / held, stacked = traits.stacks_past ? 2 : 1;
+    const int64_t held = traits.frames.inputs, frame = o % held, stored = o / held;
+    const int64_t channels = shape_.inputs / held, stacked = 2;
     auto tap = values_[0].begin() + stored * stacked * channels * shape_.rows * shape_.columns;
     double sum = traits.bias ? double(values_[1][static_cast<size_t>(stored)]) : 0;
     for (int64_t i = 0; i < stacked * channels; ++i) {
@@ -88,6 +87,34 @@ class Unfolded {
       }
     }
     return sum;
+  }
+
+  /// A kernel over frames, then einops "b (r1 r2 r3 c) f h w -> b c (f r1) (h r2) (w r3)".
+  template <class Input>
+  double output_of_frames(int64_t o, const Input& input) const {
+    const FramesInChannels& frames = op_.convolution.frames;
+    const int64_t side = op_.convolution.stored_side, channel = o / (side * side);
+    const int64_t made = frames.first + channel % frames.outputs, frame = made / frames.made;
+    const int64_t channels = shape_.outputs / (side * side) / frames.outputs,
+                  inputs = shape_.inputs / frames.inputs;
+    const int64_t stored = ((made % frames.made * side + o / side % side) * side + o % side) * channels +
+                           channel / frames.outputs;
+    auto tap = values_[0].begin() + stored * inputs * frames_ * shape_.rows * shape_.columns;
+    double sum = op_.convolution.bias ? double(values_[1][static_cast<size_t>(stored)]) : 0;
+    for (int64_t i = 0; i < inputs; ++i) {
+      for (int64_t f = frame - frames_ / 2; f <= frame + frames_ / 2; ++f) {
+        for (int64_t y = 0; y < shape_.rows; ++y) {
+          for (int64_t x = 0; x < shape_.columns; ++x, ++tap) {
+            if (f >= 0 && f < frames.inputs)
+              sum +=
+                  double(*tap) * input(0, y - shape_.rows / 2, x - shape_.columns / 2, i * frames.inputs + f);
+          }
+        }
+      }
+    }
+    if (!op_.convolution.shortcut) return sum;
+    const int64_t of = stored / (std::ssize(values_[1]) / inputs);
+    return sum + input(0, 0, 0, of * frames.inputs + frame);
   }
 
   /// By what a reference does with them: einops "b (c q r) h w -> b c (h r) (w q)", "b (r q c) h w -> …".
@@ -192,7 +219,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
   int64_t norms = 0, mixes = 0, shortcuts = 0, upsampled = 0, grouped = 0, clips = 0, stacked = 0;
   int64_t held = 0, grown = 0, past = 0;
   int64_t last_taps = 0, sums = 0, tiled = 0, by_columns = 0, scaled = 0, by_pixels = 0, factors = 0,
-          both_ends = 0;
+          both_ends = 0, packed = 0;
   for (const auto& folder : std::filesystem::directory_iterator(HEADROOM_TEST_DATA "/golden")) {
     const std::vector<Graph> graphs = graphs_of(resolve_model(folder.path().string()));
     for (const auto& [graph, op] : convolutions_of(graphs)) {
@@ -201,8 +228,10 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       const FoldedConvolution folded(graph, op, source);
       const Unfolded unfolded(graph, op, source);
       const KernelShape& shape = folded.shape();
+      const bool in_channels = op.convolution.frames.several() && !op.convolution.stacks_past;
       const int64_t later = op.convolution.stored_ahead;
-      const int64_t earlier = std::max<int64_t>(0, op.convolution.stored_frames - shape.frames) - later;
+      const int64_t earlier =
+          in_channels ? 0 : std::max<int64_t>(0, op.convolution.stored_frames - shape.frames) - later;
       const bool repeats = op.convolution.before_first == BeforeFirst::first_frame;
       // Over upsampling a shortcut is shuffled as well: see ConvolutionTraits.
       const bool shuffled = shape.upsamples && op.convolution.shortcut;
@@ -224,6 +253,7 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       mixes += !op.convolution.mix_factor.empty() && op.convolution.mixes_input;
       factors += !op.convolution.mixes_input;
       both_ends += later > 0;
+      packed += in_channels;
       shortcuts += op.convolution.shortcut && !shuffled;
       upsampled += shape.upsamples;
       grouped += shape.groups > 1;
@@ -235,13 +265,14 @@ TEST_CASE("folded parameters make what the model makes step by step, in every fa
       by_pixels += op.convolution.stored_order == StoredOrder::row_column_channel;
       scaled += op.convolution.scale != 1;
       tiled += op.convolution.tiled_shortcut;
-      held += op.convolution.frames_in_channels > 2;
-      grown += op.convolution.grown_frames > 1;
+      held += op.convolution.frames.inputs > 2;
+      grown += op.convolution.frames.made > 1;
       past += op.convolution.stacks_past;
     }
   }
-  for (const int64_t seen : {norms, mixes, shortcuts, upsampled, grouped, clips, stacked, last_taps, sums,
-                             by_columns, by_pixels, scaled, tiled, factors, both_ends, held, grown, past})
+  for (const int64_t seen :
+       {norms, mixes, shortcuts, upsampled, grouped, clips, stacked, last_taps, sums, by_columns, by_pixels,
+        scaled, tiled, factors, both_ends, packed, held, grown, past})
     CHECK(seen > 0);
 }
 
