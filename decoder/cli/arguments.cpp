@@ -54,6 +54,7 @@ constexpr KnownOption kKnownOptions[] = {
     {kMemory, "--weights-residency"},
     {kSearch, "--profile", "FILE"},
     {kSearch, "--other-environment"},
+    {kSearch, "--thrift", "PERCENT"},
     {kSearch, "--time-budget"},
     {kSearch, "--points"},
     {kSearch, "--quick"},

@@ -85,7 +85,8 @@ def is_compiled(vae: Any, direction: str = "decode") -> bool:
 
 
 class Unprovable(str):
-    """A difference that no comparison of pictures can clear: a hook may do something else in another call."""
+    """A difference that no comparison of pictures can clear: a hook may do something else in another call, and the values of further
+    parameters, such as an adapter's, may change."""
 
 
 def made_class(vae: Any) -> type:
@@ -158,17 +159,23 @@ def _difference(text: str, module: Any, function: Any) -> str:
     return Unprovable(text) if getattr(uncompiled(function), "__self__", module) is not module else text
 
 
+def _other_module(text: str, module: Any, expected: Any) -> str:
+    """Cannot be proven if the module has more tensors than expected."""
+    names = [set() if one is None else set(one.state_dict()) for one in (module, expected)]
+    return Unprovable(text) if names[0] - names[1] else text
+
+
 def _of_modules(name: str, module: Any, expected: Any, makes: str) -> Iterator[str]:
     if module is None or expected is None:
         if module is not expected:
-            yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
+            yield _other_module(f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}", module, expected)
         return
     yield from forward_hooks(name, module)
     compiled, module = module, followed(module)
     if compiled is not module:
         yield from forward_hooks(name, module)
     if type(module) is not type(expected):
-        yield f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}"
+        yield _other_module(f"{name} is {kind_of(module)}, {makes} makes {kind_of(expected)}", module, expected)
         return
     methods = methods_of(type(module), CALLED)
     yield from replaced_methods(name, methods)
@@ -190,7 +197,7 @@ def _of_children(name: str, module: Any, expected: Any, makes: str) -> Iterator[
         made["to_qkv"] = _fused_projection(expected)
     for leaf in own:
         if leaf not in made and not (leaf == "to_qkv" and type(own[leaf]).__name__ == "Linear"):
-            yield f"{name}.{leaf} is {kind_of(own[leaf])}, {makes} makes none"
+            yield _other_module(f"{name}.{leaf} is {kind_of(own[leaf])}, {makes} makes none", own[leaf], None)
     for leaf, child in made.items():
         if leaf not in UNUSED_PARTS:
             yield from _of_modules(f"{name}.{leaf}", own.get(leaf), child, makes)
@@ -210,7 +217,8 @@ def _of_tensors(name: str, module: Any, expected: Any, makes: str) -> Iterator[s
         for leaf in {**made, **own}:
             there, wanted = own.get(leaf) is not None, made.get(leaf) is not None
             if there != wanted and (there or leaf not in vars(module)):
-                yield f"{name}: {'has' if there else 'lacks'} the {kind} {leaf}, unlike what {makes} makes"
+                text = f"{name}: {'has' if there else 'lacks'} the {kind} {leaf}, unlike what {makes} makes"
+                yield Unprovable(text) if there else text
     for leaf, tensor in (*module._parameters.items(), *module._buffers.items()):
         if tensor is not None and not is_plain(tensor):
             yield Unprovable(f"{name}: {leaf} is {kind_of(tensor)}, {makes} makes plain values")

@@ -101,11 +101,11 @@ def dtype_name(dtype: Any) -> str:
 
 
 def dtype_in_use(vae: Any) -> Any:
-    """torch's dtype of a VAE with weights."""
+    """torch's dtype of a VAE: fp32 if it has no weights."""
     import torch
 
     own = getattr(vae, "dtype", None)
-    return own if isinstance(own, torch.dtype) else next(vae.parameters()).dtype
+    return own if isinstance(own, torch.dtype) else next((weight.dtype for weight in vae.parameters()), torch.float32)
 
 
 def dtype_of(vae: Any, dtype: Any = None) -> str:

@@ -41,7 +41,7 @@ struct ReadyProgress {
     latent = test::write_npy(scratch / "latent.npy", random_latent({batch, 4, rows, 32}, 3));
     const Ended planned =
         call(planner::run_plan, {"--model", model, "--size", "64x" + std::to_string(2 * rows), "--batch",
-                                 std::to_string(batch), "--limit", limit, "-o", plan_file});
+                                 std::to_string(batch), "--limit", limit, "--thrift", "0", "-o", plan_file});
     INFO(planned.err);
     REQUIRE(planned.code == 0);
   }

@@ -207,7 +207,7 @@ class States(tiny.Case):
                 return self.base_layer(x)
 
         Conv2d.__module__ = "peft.tuners.lora.layer"
-        undo = r".* Undo it, or decode without Headroom$"
+        undo = r".* Undo it, or decode without Headroom"
         for change, message in (
             (lambda decoder: setattr(decoder.conv_in, "padding_mode", "circular"), rf"^decoder\.conv_in: padding_mode is 'circular', {undo}"),
             (lambda decoder: decoder.conv_in.register_forward_hook(lambda module, inputs, output: output * 2),

@@ -59,7 +59,7 @@ class Record(unittest.TestCase):
                 self.assertGreater(decode["smallest_limit_bytes"], 0)
                 if (make, frames) in COUNTED:
                     self.assertEqual(decode["peak_bytes"], decode["counted_peak_bytes"])
-        not_in_diffusers = {"CausalVAEModel", "TAEHV", "VideoAutoencoderKLWrapper"}
+        not_in_diffusers = {"AutoencoderKLConv3D", "CausalVAEModel", "TAEHV", "VideoAutoencoderKLWrapper"}
         self.assertEqual(seen, set(headroom_vae.SUPPORTED_CLASSES) - not_in_diffusers)
 
     def test_peak_is_by_the_module_that_asked(self):
