@@ -238,8 +238,11 @@ class RoomSearch {
   /// Places plans with more live bytes than a thrifty one, up to the limit.
   void climb(int64_t live_bytes) {
     const int first = limit_step_of(live_bytes);
-    for (int stride = 1; limit_at(first + stride) < limit() && !near_enough() && !late(); stride *= 2)
-      place_fastest_within(limit_at(first + stride));
+    for (int i = 0; i < kMostOtherLimits && !near_enough() && !late(); ++i) {
+      const int64_t limit_bytes = limit_at(first + (1 << i));
+      if (limit_bytes >= limit()) break;
+      place_fastest_within(limit_bytes);
+    }
     if (!near_enough() && !late() && live_bytes < limit()) place_fastest_within(limit());
   }
 

@@ -8,6 +8,7 @@ namespace headroom::planner {
 namespace {
 
 constexpr double kPerDoubling = 8;
+constexpr double kMostDoublings = 62;  // fits 64 bits
 
 }  // namespace
 
@@ -17,7 +18,7 @@ int limit_step_of(int64_t bytes) {
 }
 
 int64_t limit_at(int step) {
-  return static_cast<int64_t>(std::exp2(step / kPerDoubling));
+  return static_cast<int64_t>(std::exp2(std::min(step / kPerDoubling, kMostDoublings)));
 }
 
 ConfigurationSearch::Best thrifty_over(const Spaces& spaces, const Request& request,

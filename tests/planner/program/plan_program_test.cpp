@@ -472,7 +472,7 @@ TEST_CASE("SDXL at 8192x8192 in bf16 is planned under 48 GiB and its plan is val
   CHECK(plan({"validate", file}).code == 0);
 }
 
-TEST_CASE("--thrift gives time for memory") {
+TEST_CASE("thrift gives time for memory") {
   const Planned planned;
   const auto with = [&](const std::string& thrift) {
     const std::string file = planned.scratch / ("thrift" + thrift + ".json");

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "decoder/schedule/storage.h"
@@ -64,6 +65,8 @@ TEST_CASE("limits of the scale") {
     REQUIRE(limit_at(step + 1) > bytes);
     REQUIRE(limit_step_of(limit_at(step + 30)) == step + 30);
   }
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK(limit_at(limit_step_of(most)) > most / 4);
 }
 
 TEST_CASE("a thrifty plan is nearly as fast, and no smaller limit of the scale has such a plan") {
