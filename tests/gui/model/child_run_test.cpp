@@ -338,7 +338,7 @@ TEST_CASE("run request: what stands in the way is said field by field") {
   };
   CHECK(encoding([](RunRequest&) {}).empty());
   CHECK(encoding([](RunRequest& r) { r.picture = "nowhere.png"; }) == Fields{RunField::picture});
-  CHECK(encoding([](RunRequest& r) { r.model = "ltx-video"; }) == Fields{RunField::model});
+  CHECK(encoding([](RunRequest& r) { r.model = "hunyuan-image-3"; }) == Fields{RunField::model});
   CHECK(encoding([](RunRequest& r) { r.plan.clear(); }) == Fields{RunField::plan});
   CHECK(encoding([&](RunRequest& r) { r.output = file("out.png"); }) == Fields{RunField::output});
 }
