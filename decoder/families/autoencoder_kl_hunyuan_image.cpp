@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decoder/families/group_norm_blocks.h"
+#include "decoder/families/group_norm_widths.h"
 #include "decoder/families/latent_channels.h"
 
 namespace headroom {
@@ -10,7 +11,6 @@ namespace {
 
 constexpr int32_t kGroups = 32;
 constexpr double kEpsilon3 = 1e-6;  ///< of HunyuanImage 3's norms
-constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
 constexpr size_t kMostStages = 8;
 constexpr int32_t kPixels = 2;  ///< factor of a resampling along each side
@@ -65,17 +65,6 @@ void check_widths(const Config& config, const JsonFields& json, const Side& side
   }
 }
 
-std::vector<int64_t> read_widths(const JsonFields& json) {
-  std::vector<int64_t> widths;
-  for (size_t i = 0; i < json.size(kMostStages); ++i) {
-    widths.push_back(json[i].integer(1, kMostChannels));
-    if (widths.back() % kGroups != 0)
-      json[i].fail("expected a multiple of the norms' 32 groups, found " + std::to_string(widths.back()));
-  }
-  if (widths.empty()) json.fail("expected at least one width");
-  return widths;
-}
-
 /// diffusers has no defaults for these keys.
 Config read_config(const JsonFields& json, const Side& side = kDecoder) {
   Config config;
@@ -83,7 +72,7 @@ Config read_config(const JsonFields& json, const Side& side = kDecoder) {
   config.picture_channels = json[side.picture_channels].integer(1, 1024);
   config.layers = json["layers_per_block"].integer(0, kMostLayers);
   config.compression = json["spatial_compression_ratio"].integer(1, 1 << kMostStages);
-  config.widths = read_widths(json["block_out_channels"]);
+  config.widths = read_widths(json["block_out_channels"], kGroups);
   check_widths(config, json, side);
   return config;
 }
@@ -197,7 +186,7 @@ Config3 read_config_3(const JsonFields& json) {
   config.pixels = json["ffactor_spatial"].integer(1, 1 << kMostStages);
   config.frames = json["ffactor_temporal"].integer(1, std::min(kMostFrames, config.pixels));
   if (json.has("upsample_match_channel")) config.match_channels = json["upsample_match_channel"].boolean();
-  config.widths = read_widths(json["block_out_channels"]);
+  config.widths = read_widths(json["block_out_channels"], kGroups);
   const JsonFields widths = json["block_out_channels"];
   if (config.widths.back() % config.latent_channels != 0)
     widths[config.widths.size() - 1].fail(
@@ -248,7 +237,7 @@ class Builder3 {
     return traits;
   }
 
-  /// Of a stored kernel as long along the time as along rows and columns.
+  /// Traits of a stored kernel that is as long along the time as along rows and columns.
   static ConvolutionTraits over_frames(int32_t side, const FramesInChannels& frames) {
     if (!frames.several()) return of_one_frame(side);
     ConvolutionTraits traits{.over_frames = true};

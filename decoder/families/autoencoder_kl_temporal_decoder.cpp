@@ -1,6 +1,7 @@
 #include "decoder/families/families.h"
 
 #include "decoder/families/group_norm_blocks.h"
+#include "decoder/families/group_norm_widths.h"
 #include "decoder/families/latent_channels.h"
 
 namespace headroom {
@@ -8,9 +9,7 @@ namespace {
 
 constexpr int32_t kGroups = 32;
 constexpr double kEpsilonOverFrames = 1e-5;  ///< of norms over all frames
-constexpr int64_t kMostChannels = 1 << 14;
 constexpr int64_t kMostLayers = 64;
-constexpr size_t kMostStages = 8;
 constexpr double kScalingFactor = 0.18215;
 
 /// Config with the defaults of diffusers' class.
@@ -29,16 +28,7 @@ Config read_config(const JsonFields& json) {
   config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
   config.out_channels = integer("out_channels", 1024, config.out_channels);
   config.layers = integer("layers_per_block", kMostLayers, config.layers);
-  if (!json.has("block_out_channels")) return config;
-  const JsonFields widths = json["block_out_channels"];
-  config.widths.clear();
-  for (size_t i = 0; i < widths.size(kMostStages); ++i) {
-    config.widths.push_back(widths[i].integer(1, kMostChannels));
-    if (config.widths.back() % kGroups != 0)
-      widths[i].fail("expected a multiple of the norms' 32 groups, found " +
-                     std::to_string(config.widths.back()));
-  }
-  if (config.widths.empty()) widths.fail("expected at least one width");
+  if (json.has("block_out_channels")) config.widths = read_widths(json["block_out_channels"], kGroups);
   return config;
 }
 

@@ -17,7 +17,8 @@ struct Config {
   int64_t latent_channels = 4;
   int64_t picture_channels = 3;
   int64_t width = 64;
-  /// Of each resolution, in the order of the computation: the decoder begins with the coarsest.
+  /// Number of blocks of each resolution, in the order of the computation: the decoder begins with the
+  /// coarsest.
   std::vector<int64_t> blocks{3, 3, 3, 1};
   Activation activation = Activation::relu;
   int32_t factor = 2;  ///< upsampling factor between resolutions

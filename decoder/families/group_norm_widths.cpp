@@ -10,6 +10,18 @@ constexpr size_t kMostStages = 8;
 
 }  // namespace
 
+std::vector<int64_t> read_widths(const JsonFields& list, int32_t groups) {
+  std::vector<int64_t> widths;
+  for (size_t i = 0; i < list.size(kMostStages); ++i) {
+    widths.push_back(list[i].integer(1, kMostChannels));
+    if (widths.back() % groups != 0)
+      list[i].fail("expected a multiple of the norms' " + std::to_string(groups) + " groups, found " +
+                   std::to_string(widths.back()));
+  }
+  if (widths.empty()) list.fail("expected at least one width");
+  return widths;
+}
+
 std::vector<int64_t> read_group_norm_widths(const JsonFields& json, const char* block,
                                             std::vector<int64_t> widths, int32_t groups, const char* types) {
   size_t blocks = widths.size();

@@ -7,6 +7,10 @@
 
 namespace headroom {
 
+/// Reads a list of the channels of each resolution. Throws InputError for a width that is no multiple of
+/// `groups`, and for an empty list.
+std::vector<int64_t> read_widths(const JsonFields& list, int32_t groups);
+
 /// Reads `block_out_channels`, the channels of each resolution; by default `widths`. Throws InputError unless
 /// each width is a multiple of `groups`, and the key `types` lists `block` once for each width. A config may
 /// omit `types`.

@@ -130,6 +130,8 @@ class RoomSearch {
       if (!plan.has_room) follow(plan, next.held_back);
     }
     if (!best_) halve();
+    // Without costs of gaps and copies no other limit gives a better plan.
+    if (best_ && best_->predicted_seconds <= fastest.seconds * (1 + 1e-9)) return best_;
     climb(fastest.solution.peak_bytes);
     descend();
     return best_;
@@ -150,10 +152,7 @@ class RoomSearch {
 
   bool late() const { return deadline_ && std::chrono::steady_clock::now() > *deadline_; }
 
-  bool goes_on() const {
-    if (tried_.size() >= kMostPlaced || late()) return false;
-    return !best_ || best_->predicted_seconds > enough_seconds_;
-  }
+  bool goes_on() const { return tried_.size() < kMostPlaced && may_improve(); }
 
   /// Places the plan, if the same one was not placed before.
   const Tried& tried(const ConfigurationSearch::Best& best) {
@@ -222,6 +221,7 @@ class RoomSearch {
     }
   }
 
+  bool may_improve() const { return !near_enough() && !late(); }
   bool near_enough() const { return best_ && best_->predicted_seconds <= enough_seconds_; }
 
   /// Returns the live bytes of the plan. Empty if no plan under this limit is faster than the best one.
@@ -238,18 +238,18 @@ class RoomSearch {
   /// Places plans with more live bytes than a thrifty one, up to the limit.
   void climb(int64_t live_bytes) {
     const int first = limit_step_of(live_bytes);
-    for (int i = 0; i < kMostOtherLimits && !near_enough() && !late(); ++i) {
+    for (int i = 0; i < kMostOtherLimits && may_improve(); ++i) {
       const int64_t limit_bytes = limit_at(first + (1 << i));
       if (limit_bytes >= limit()) break;
       place_fastest_within(limit_bytes);
     }
-    if (!near_enough() && !late() && live_bytes < limit()) place_fastest_within(limit());
+    if (may_improve() && live_bytes < limit()) place_fastest_within(limit());
   }
 
   /// Places plans with fewer and fewer live bytes, because a plan that fits a smaller limit fits this one.
   void descend() {
     int64_t limit_bytes = limit_at(limit_step_of(limit()));
-    for (int i = 0; i < kMostOtherLimits && !near_enough() && !late(); ++i) {
+    for (int i = 0; i < kMostOtherLimits && may_improve(); ++i) {
       const std::optional<int64_t> live_bytes = place_fastest_within(limit_bytes);
       if (!live_bytes) return;
       limit_bytes = limit_at(limit_step_of(*live_bytes - 1));

@@ -23,8 +23,8 @@ struct PlanOptions {
   std::optional<WeightResidency> weights{};
   /// Search time. Unset: until the planner has proven the best plan.
   std::optional<double> time_budget_seconds{};
-  /// Of the plans that take at most this share longer than the fastest, the planner prefers one that needs
-  /// less memory. 0: always the fastest.
+  /// The planner prefers a plan that needs less memory, if it takes at most this share longer than the
+  /// fastest one. 0: always the fastest.
   double thrift = 0;
 };
 

@@ -27,7 +27,7 @@ ConfigurationSearch::Best thrifty_over(const Spaces& spaces, const Request& requ
   ConfigurationSearch::Best best = fastest;
   if (share <= 0) return best;
   const double most_seconds = fastest.seconds * (1 + share);
-  // The smallest limit that is known to suffice is above limit_at(least).
+  // The largest limit of the scale that is too small for the best plan so far.
   const auto below = [&] { return limit_step_of(best.solution.peak_bytes - 1); };
   const auto fits = [&](int step) {
     ConfigurationSearch found = fastest_with(fastest.configuration.weights, spaces, request, limit_at(step),

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "planner/search/configurations.h"
 
 namespace headroom::planner {

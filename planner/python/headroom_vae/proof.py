@@ -27,7 +27,7 @@ from .tf32 import full_fp32
 from .time_step import TimeStep
 
 LARGEST_ERROR = 1e-4
-"""Of the largest magnitude of the module's own result."""
+"""The largest accepted difference, as a share of the largest magnitude of the module's own result."""
 
 SIDES = (2, 4)
 """Rows and columns of the latent. The second is for code that cannot decode the first."""
@@ -46,8 +46,8 @@ RESULT_PARTS = ("sample", "latent_dist", "latent", "latents", "parameters")
 
 @dataclass(frozen=True)
 class Entry:
-    """What a module's own decode does to its latent before the first layer: a scale and a shift of each channel, then perhaps patches that
-    become pixels."""
+    """A scale and a shift of each channel, then perhaps patches that become pixels: the steps of a module's own decode before its first
+    layer."""
 
     scale: Any = None
     shift: Any = None
@@ -60,7 +60,7 @@ class Entry:
         return made if self.patches is None else _unfolded(made, *self.patches)
 
     def inverse(self, latent: Any) -> Any:
-        """What the module's own encode does to its latent, if it is the reverse of the decode's."""
+        """The same steps in reverse, as a module's own encode ends."""
         if self.scale is None:
             return latent
         made = (latent if self.patches is None else _folded(latent, *self.patches)).double()
@@ -86,7 +86,7 @@ class Proof:
     """The largest difference between both, of the largest magnitude."""
     entry: Entry
     returned: Any
-    """What the module's own code returned."""
+    """The result of the module's own code."""
 
     def result(self, made: Any) -> Any:
         """Headroom's picture or latent in an object as the module's own code returns it."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator
 
 from . import _core
-from .decoding import handle_of
 from .checkpoints import describe
+from .decoding import handle_of
 from .described import dtype_of, loaded_vae_of, output_name
 from .errors import InputError, Unsupported
 from .latents import sample_of

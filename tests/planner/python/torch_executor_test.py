@@ -95,7 +95,7 @@ class PlannedDecodes:
         return out, run
 
     def in_small_chunks(self, share):
-        """As at(), in chunks of SMALL_CHUNK. And temporary tensors over the reserve that a plan had for such chunks."""
+        """The results of at() in chunks of SMALL_CHUNK, and temporary tensors over the reserve that a plan had for such chunks."""
         with mock.patch.object(memory, "CHUNK_BYTES_ON_CPU", SMALL_CHUNK), mock.patch.object(attention, "MOST_QUERIES", 64):
             (out, run), allocated = with_allocated_peak(lambda: self.at(share))
         planned = run["predicted_peak_bytes"] - RESERVE + RESERVE // memory.CHUNK_BYTES * SMALL_CHUNK
