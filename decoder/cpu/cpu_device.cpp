@@ -48,12 +48,11 @@ void CpuDevice::emit(const MapView& source, const Region& region, int64_t first_
   }
 }
 
-void CpuDevice::begin(TensorId id, int64_t items) {
+void CpuDevice::begin(TensorId id, int64_t items, const Interval& frames) {
   const Op& op = *steps_.graph.producer(id);
   if (op.kind == OpKind::statistics) {
-    const int64_t frames =
-        op.by_frame ? extent_of(steps_.graph.tensor(op.inputs[0]), steps_.sizes.latent).t : 0;
-    steps_.statistics.insert_or_assign(id, GroupStatistics(items, op.groups, frames));
+    steps_.statistics.insert_or_assign(id,
+                                       GroupStatistics(items, op.groups, op.by_frame ? frames : Interval{}));
   } else {
     steps_.sums.insert_or_assign(id, KeyValueSums(items, {op.groups, head_channels(steps_.graph, op)}));
   }

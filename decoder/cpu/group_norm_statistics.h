@@ -20,15 +20,17 @@ struct NormParameters {
 /// each position counts once. A set is an item or, with statistics by frame, one frame of an item.
 class GroupStatistics {
  public:
-  GroupStatistics(int64_t items, int64_t groups) : GroupStatistics(items, groups, 0) {}
-  /// Each of the `frames` frames of an item has its own statistics; 0: all frames share theirs.
-  GroupStatistics(int64_t items, int64_t groups, int64_t frames)
+  GroupStatistics(int64_t items, int64_t groups) : GroupStatistics(items, groups, Interval{}) {}
+  /// Each of these frames of an item has its own statistics; none: all frames share theirs.
+  GroupStatistics(int64_t items, int64_t groups, const Interval& frames)
       : groups_(groups),
         frames_(frames),
-        moments_(static_cast<size_t>(items * std::max<int64_t>(1, frames) * groups)) {}
+        moments_(static_cast<size_t>(items * std::max<int64_t>(1, frames.length()) * groups)) {}
 
-  bool by_frame() const { return frames_ > 0; }
-  int64_t set_of(const Row& row) const { return by_frame() ? row.item * frames_ + row.t : row.item; }
+  bool by_frame() const { return frames_.length() > 0; }
+  int64_t set_of(const Row& row) const {
+    return by_frame() ? row.item * frames_.length() + row.t - frames_.begin : row.item;
+  }
 
   /// Merges a region of every item.
   void add(const MapView& view, const Region& region, int64_t items);
@@ -45,7 +47,7 @@ class GroupStatistics {
   void add_frame(const MapView& view, const Region& frame, int64_t items);
 
   int64_t groups_;
-  int64_t frames_;  ///< frames of an item; 0 if they share statistics
+  Interval frames_;  ///< of an item; empty if they share statistics
   std::vector<Moments> moments_;
 };
 

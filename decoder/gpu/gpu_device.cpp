@@ -176,7 +176,7 @@ void GpuDevice::make_affines(const Pass& pass) {
   }
 }
 
-void GpuDevice::begin(TensorId id, int64_t items) {
+void GpuDevice::begin(TensorId id, int64_t items, const Interval& /*frames*/) {
   const gpu::StateLayout::Buffer& buffer = steps_.layout.statistics.at(id);
   steps_.gpu.clear(steps_.state_at(buffer, 0), items * buffer.item_bytes);
 }

@@ -61,7 +61,7 @@ class GpuDevice : public Device, private DeviceStatistics {
   void fill_outside(const MapView& tile, Edges edges, const Extent& picture, int64_t items) override;
 
  private:
-  void begin(TensorId id, int64_t items) override;
+  void begin(TensorId id, int64_t items, const Interval& frames) override;
   std::vector<double> values(const std::vector<TensorId>& ids) override;
   void set_values(const std::vector<TensorId>& ids, const std::vector<double>& values) override;
   void check(TensorId id, const std::string& layer) override;

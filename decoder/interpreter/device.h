@@ -76,7 +76,8 @@ struct StepCall {
 class DeviceStatistics {
  public:
   virtual ~DeviceStatistics() = default;
-  virtual void begin(TensorId id, int64_t items) = 0;
+  /// `frames` are those of the measured tensor that the run measures.
+  virtual void begin(TensorId id, int64_t items, const Interval& frames) = 0;
   /// Statistics as plain numbers, tensor by tensor: count, mean and squared differences of each group of each
   /// set, or the sums. statistics_values() of decoder/schedule/transfers.h gives their number.
   virtual std::vector<double> values(const std::vector<TensorId>& ids) = 0;

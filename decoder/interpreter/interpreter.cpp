@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "decoder/base/errors.h"
+#include "decoder/graph/geometry.h"
 
 namespace headroom {
 namespace {
@@ -36,14 +37,18 @@ Interpreter::Interpreter(const Model& model, const Plan& plan, Device& device, B
   measurements_.resize(plan.passes.size());
 }
 
-void Interpreter::run(const ArrayView& latent, int64_t first_item, PictureSink& sink) {
+void Interpreter::run_block(const ArrayView& latent, int64_t first_item, PictureSink& sink,
+                            const BlockFrames& frames) {
   first_item_ = first_item;
+  frames_ = &frames;
+  sizes_.latent.t = frames.latent_frames;
   device_.watch_calls([this](double share) {
     events_.step_part_done(plan_, {running_.pass, running_.tile, running_.step, steps_.share_done(share)});
   });
   events_.allocating(MemoryKind::latent, graph_.input());
   try {
-    device_.load_latent(latent, first_item, kept_.add_latent(), sizes_.items);
+    const MapView input = kept_.begin_block(frames);
+    if (input.region.t.length() > 0) device_.load_latent(latent, first_item, input, sizes_.items);
   } catch (const LimitExceeded& refused) {
     throw LimitExceeded(std::string("loading the latent: ") + refused.what());
   }
@@ -60,6 +65,7 @@ void Interpreter::run(const ArrayView& latent, int64_t first_item, PictureSink& 
       if (takes_statistics(step.kind)) device_.statistics().forget(step.tensor);
     }
   }
+  kept_.end_block();
 }
 
 void Interpreter::run_pass(size_t number, PictureSink& sink) {
@@ -72,20 +78,32 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
   events_.allocating(MemoryKind::kept, TensorId{-1});
   ranks_.begin_pass(number);
   kept_.begin_pass(number);
-  begin_statistics(pass);
-  steps_.begin_pass(pass);
+  begin_statistics(number);
+  steps_.begin_pass(number, pass);
+  run_bands(number, sink);
+  steps_.end_pass();
+  ranks_.before_release();
+  kept_.end_pass();
+  device_.end_pass();
+  ranks_.merge_statistics();
+  ranks_.end_pass();
+  end_statistics(number);
+}
 
-  const Axes<size_t> count = per_axis([](const auto& tiles) { return tiles.size(); }, pass.tiles);
-  const auto tiles = static_cast<int64_t>(count.t * count.y * count.x);
+void Interpreter::run_bands(size_t number, PictureSink& sink) {
+  const Axes<std::vector<Interval>>& grid = plan_.passes[number].tiles;
+  const std::vector<Interval>& chunks = frames_->chunks[number];
+  if (chunks.empty()) return;  // its inputs lack the frames that it reads ahead
+  const auto tiles = static_cast<int64_t>(chunks.size() * grid.y.size() * grid.x.size());
   int64_t tile = 0;
-  for (size_t band = 0; band < count.y; ++band) {
+  for (size_t band = 0; band < grid.y.size(); ++band) {
     events_.allocating(MemoryKind::kept, TensorId{-1});
     kept_.begin_band(band);
     ranks_.begin_band(band);
-    for (size_t column = 0; column < count.x; ++column) {
-      for (size_t chunk = 0; chunk < count.t; ++chunk) {
-        events_.tile_started(plan_, pass_number, tile, tiles);
-        steps_.begin_tile({chunk, band, column});
+    for (size_t column = 0; column < grid.x.size(); ++column) {
+      for (const Interval& chunk : chunks) {
+        events_.tile_started(plan_, static_cast<int32_t>(number), tile, tiles);
+        steps_.begin_tile({band, column, {chunk, grid.y[band], grid.x[column]}});
         run_tile(number, tile, sink);
         ++tile;
       }
@@ -94,13 +112,6 @@ void Interpreter::run_pass(size_t number, PictureSink& sink) {
     ranks_.end_band(band);
     kept_.end_band();
   }
-  steps_.end_pass();
-  ranks_.before_release();
-  kept_.end_pass();
-  device_.end_pass();
-  ranks_.merge_statistics();
-  ranks_.end_pass();
-  end_statistics(number);
 }
 
 void Interpreter::run_tile(size_t number, int64_t tile, PictureSink& sink) {
@@ -135,9 +146,14 @@ void Interpreter::note_peak(size_t number) {
   peak = std::max(peak, device_.memory().window_peak_bytes());
 }
 
-void Interpreter::begin_statistics(const Pass& pass) {
+void Interpreter::begin_statistics(size_t number) {
+  const Pass& pass = plan_.passes[number];
+  const std::vector<Interval>& chunks = frames_->chunks[number];
+  const Interval grid{chunks.empty() ? 0 : chunks.front().begin, chunks.empty() ? 0 : chunks.back().end};
   for (const Step& step : pass.steps) {
-    if (takes_statistics(step.kind)) device_.statistics().begin(step.tensor, sizes_.items);
+    if (!takes_statistics(step.kind)) continue;
+    const int32_t scale = graph_.tensor(measured_tensor(step)).scale.t;
+    device_.statistics().begin(step.tensor, sizes_.items, frames_at_scale(grid, pass.scale.t, scale));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "decoder/interpreter/rank_exchange.h"
 #include "decoder/interpreter/tile_steps.h"
 #include "decoder/plan/plan.h"
+#include "decoder/schedule/stream_frames.h"
 
 namespace headroom {
 
@@ -33,17 +34,23 @@ class Interpreter {
               EventSink* events, const RankLink* link = nullptr);
 
   /// Decodes items [first, first + plan.micro_batch) of the latent, N×C×T×H×W or N×C×H×W, into the sink.
-  void run(const ArrayView& latent, int64_t first_item, PictureSink& sink);
+  void run(const ArrayView& latent, int64_t first_item, PictureSink& sink) {
+    run_block(latent, first_item, sink, whole_clip(graph_, plan_));
+  }
+  /// Decodes one block of a stream; `latent` has the block's new frames. Frames that the next block reads
+  /// stay in the device's memory until then. After an exception, no other block can run.
+  void run_block(const ArrayView& latent, int64_t first_item, PictureSink& sink, const BlockFrames& frames);
 
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
 
  private:
   void run_pass(size_t number, PictureSink& sink);
+  void run_bands(size_t number, PictureSink& sink);
   /// All steps of the pass on one tile.
   void run_tile(size_t number, int64_t tile, PictureSink& sink);
   /// Raises the pass's peak to the peak of the device's window.
   void note_peak(size_t number);
-  void begin_statistics(const Pass& pass);
+  void begin_statistics(size_t number);
   /// Checks that the inputs of all statistics were finite. Frees sums that no later pass reads.
   void end_statistics(size_t number);
   bool read_after(size_t number, TensorId tensor) const;
@@ -52,8 +59,9 @@ class Interpreter {
   const Plan& plan_;
   Device& device_;
   EventSink& events_;
-  Sizes sizes_;
+  Sizes sizes_;  ///< with the frames of the running block's clip
   int64_t first_item_ = 0;
+  const BlockFrames* frames_ = nullptr;  ///< of the running block
   KeptBlocks kept_;
   RankExchange ranks_;
   TileSteps steps_;

@@ -44,13 +44,11 @@ MapView StagedBlocks::view(int64_t block, int64_t place) const {
           .dtype = dtype_};
 }
 
-KeptMap::KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+KeptMap::KeptMap(const KeptTensor& kept, const Region& region, int64_t channels, int64_t items, Dtype dtype,
                  Allocate allocate)
-    : picture_(picture), allocate_(std::move(allocate)) {
-  Region stored = whole(picture);
-  stored.y = kept.rows.value_or(stored.y);
-  const int64_t blocks = (stored.y.length() + kept.block_rows - 1) / kept.block_rows;
-  view_ = {.region = stored,
+    : allocate_(std::move(allocate)) {
+  const int64_t blocks = (region.y.length() + kept.block_rows - 1) / kept.block_rows;
+  view_ = {.region = region,
            .channels = channels,
            .block_rows = kept.block_rows,
            .blocks_per_item = blocks,
@@ -66,8 +64,8 @@ void KeptMap::acquire(const Interval& blocks) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
       const auto i = static_cast<size_t>(item * view_.blocks_per_item + b);
       if (storage_[i]) continue;
-      const int64_t bytes =
-          picture_.t * view_.block_rows * picture_.x * view_.channels * bytes_per_element(view_.dtype);
+      const int64_t bytes = view_.region.t.length() * view_.block_rows * view_.region.x.length() *
+                            view_.channels * bytes_per_element(view_.dtype);
       const void* before = b > 0 ? storage_[i - 1].get() : nullptr;
       storage_[i] = allocate_(bytes, {before, view_.blocks_per_item - 1 - b});
       view_.blocks[i] = storage_[i].get();
@@ -76,6 +74,7 @@ void KeptMap::acquire(const Interval& blocks) {
 }
 
 void KeptMap::release(const Interval& blocks) {
+  if (blocks.length() == 0) return;  // a rank without rows
   const int64_t items = static_cast<int64_t>(storage_.size()) / view_.blocks_per_item;
   for (int64_t item = 0; item < items; ++item) {
     for (int64_t b = blocks.begin; b < blocks.end; ++b) {
@@ -84,6 +83,17 @@ void KeptMap::release(const Interval& blocks) {
       view_.blocks[i] = nullptr;
     }
   }
+}
+
+bool KeptMap::empty() const {
+  return std::none_of(storage_.begin(), storage_.end(), [](const auto& block) { return block != nullptr; });
+}
+
+Interval KeptMap::present() const {
+  const auto first = storage_.begin(), end = first + view_.blocks_per_item;
+  const auto there = [](const auto& block) { return block != nullptr; };
+  const auto begin = std::find_if(first, end, there);
+  return {begin - first, std::find_if_not(begin, end, there) - first};
 }
 
 void KeptMap::follow(const std::map<const void*, void*>& moved) {
@@ -118,13 +128,70 @@ KeptBlocks::~KeptBlocks() {
   if (transfers_ != nullptr) transfers_->abandon();
 }
 
-const MapView& KeptBlocks::add_latent() {
+KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames) const {
+  const Tensor& tensor = graph_.tensor(kept.tensor);
+  const Extent extent = extent_of(tensor, sizes_.latent);
+  const Region region{frames, kept.rows.value_or(Interval{0, extent.y}), {0, extent.x}};
+  const Dtype dtype = kept.tensor == graph_.input() ? Dtype::fp32 : sizes_.dtype;
+  return {kept, region, tensor.channels, sizes_.items, dtype, allocate_};
+}
+
+MapView KeptBlocks::begin_block(const BlockFrames& frames) {
+  frames_ = &frames;
   const TensorId id = graph_.input();
-  const Extent extent = extent_of(graph_.tensor(id), sizes_.latent);
-  KeptMap map({.tensor = id, .block_rows = extent.y}, extent, graph_.tensor(id).channels, sizes_.items,
-              Dtype::fp32, allocate_);
-  map.acquire({0, 1});
-  return maps_.insert_or_assign(id, std::move(map)).first->second.view();
+  const KeptTensor kept{.tensor = id, .block_rows = extent_of(graph_.tensor(id), sizes_.latent).y};
+  maps_.insert_or_assign(id, map_of(kept, frames.kept.at(id)));
+  acquire(id, {0, 1});
+  const MapView& all = maps_.at(id).view();
+  return part_of(all, frames.input, all.region.y);
+}
+
+void KeptBlocks::end_block() {
+  while (!maps_.empty()) {
+    const TensorId id = maps_.begin()->first;
+    release(id, maps_.begin()->second.present());
+    maps_.erase(id);
+  }
+  for (auto& [id, tail] : tails_) next_tails_.try_emplace(id, std::move(tail));
+  tails_ = std::move(next_tails_);
+  next_tails_.clear();
+}
+
+void KeptBlocks::acquire(TensorId tensor, const Interval& blocks) {
+  maps_.at(tensor).acquire(blocks);
+  restore_tail(tensor, blocks);
+}
+
+void KeptBlocks::release(TensorId tensor, const Interval& blocks) {
+  save_tail(tensor, blocks);
+  maps_.at(tensor).release(blocks);
+}
+
+void KeptBlocks::restore_tail(TensorId tensor, const Interval& blocks) {
+  const auto tail = tails_.find(tensor);
+  if (tail == tails_.end()) return;
+  copy_rows(tail->second, maps_.at(tensor), blocks);
+  tail->second.release(blocks);
+  if (tail->second.empty()) tails_.erase(tail);
+}
+
+void KeptBlocks::save_tail(TensorId tensor, const Interval& blocks) {
+  const auto frames = frames_->tails.find(tensor);
+  if (frames == frames_->tails.end() || frames->second.length() == 0 || blocks.length() <= 0) return;
+  const KeptMap& map = maps_.at(tensor);
+  const auto [tail, is_new] = next_tails_.try_emplace(
+      tensor, map_of({.tensor = tensor, .block_rows = map.view().block_rows}, frames->second));
+  tail->second.acquire(blocks);
+  copy_rows(map, tail->second, blocks);
+}
+
+/// Copies the frames that both have of some blocks of rows.
+void KeptBlocks::copy_rows(const KeptMap& from, const KeptMap& to, const Interval& blocks) {
+  Region region = from.view().region;
+  const int64_t rows = from.view().block_rows;
+  region.t = intersect(region.t, to.view().region.t);
+  region.y = intersect(region.y, {blocks.begin * rows, blocks.end * rows});
+  if (region.t.length() > 0) device_.copy(from.view(), to.view(), region, sizes_.items);
 }
 
 void KeptBlocks::follow_moves() {
@@ -136,16 +203,7 @@ void KeptBlocks::follow_moves() {
 void KeptBlocks::begin_pass(size_t number) {
   pass_ = number;
   for (const KeptTensor& entry : plan_.kept) {
-    if (entry.first_pass != static_cast<int32_t>(pass_)) continue;
-    if (entry.in_place_of == TensorId{-1}) {
-      const Tensor& tensor = graph_.tensor(entry.tensor);
-      maps_.insert_or_assign(entry.tensor, KeptMap(entry, extent_of(tensor, sizes_.latent), tensor.channels,
-                                                   sizes_.items, sizes_.dtype, allocate_));
-    } else {
-      // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
-      maps_.insert_or_assign(entry.tensor, std::move(maps_.at(entry.in_place_of)));
-      maps_.erase(entry.in_place_of);
-    }
+    if (entry.first_pass == static_cast<int32_t>(pass_)) begin_tensor(entry);
   }
   moving_.clear();
   for (Window& window : windows_of(graph_, plan_, pass_, sizes_)) {
@@ -158,6 +216,20 @@ void KeptBlocks::begin_pass(size_t number) {
       moving_.push_back({std::move(window), &map->second});
     }
   }
+}
+
+void KeptBlocks::begin_tensor(const KeptTensor& entry) {
+  if (entry.in_place_of == TensorId{-1}) {
+    maps_.insert_or_assign(entry.tensor, map_of(entry, frames_->kept.at(entry.tensor)));
+    return;
+  }
+  // The blocks change hands before the sweep; each position becomes the sum when its tile is added.
+  const auto base = maps_.find(entry.in_place_of);
+  const Interval blocks = base->second.present();
+  save_tail(entry.in_place_of, blocks);
+  maps_.insert_or_assign(entry.tensor, std::move(base->second));
+  maps_.erase(base);
+  restore_tail(entry.tensor, blocks);
 }
 
 void KeptBlocks::stage(const TensorUse& use) {
@@ -215,14 +287,14 @@ void KeptBlocks::begin_band(size_t band) {
 void KeptBlocks::before_store(TensorId tensor) {
   const auto moving = std::find_if(moving_.begin(), moving_.end(),
                                    [&](const Moving& m) { return m.window.use.tensor == tensor; });
-  moving->map->acquire(moving->window.stored(band_));
+  acquire(tensor, moving->window.stored(band_));
 }
 
 void KeptBlocks::end_band() {
   for (Moving& moving : moving_) {
     const Window& window = moving.window;
     if (!window.use.written) {
-      moving.map->release(window.given_back(band_));
+      release(window.use.tensor, window.given_back(band_));
     } else if (window.below_device()) {
       const Interval blocks = window.completed(band_);
       if (blocks.length() > 0)
@@ -236,7 +308,15 @@ void KeptBlocks::end_pass() {
   moving_.clear();
   staged_.clear();
   for (const KeptTensor& entry : plan_.kept) {
-    if (entry.last_pass == static_cast<int32_t>(pass_)) maps_.erase(entry.tensor);
+    const auto map = maps_.find(entry.tensor);
+    if (map == maps_.end()) continue;
+    // A block of a stream in which the pass made no frames has those of earlier blocks.
+    if (const auto tail = tails_.find(entry.tensor);
+        tail != tails_.end() && entry.first_pass == static_cast<int32_t>(pass_))
+      acquire(entry.tensor, tail->second.present());
+    if (entry.last_pass != static_cast<int32_t>(pass_)) continue;
+    release(entry.tensor, map->second.present());
+    maps_.erase(map);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "decoder/interpreter/map_view.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
+#include "decoder/schedule/stream_frames.h"
 #include "decoder/schedule/window.h"
 
 namespace headroom {
@@ -46,7 +47,8 @@ class KeptMap {
   /// Allocates `bytes`. The last copy of the pointer frees them.
   using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
 
-  KeptMap(const KeptTensor& kept, const Extent& picture, int64_t channels, int64_t items, Dtype dtype,
+  /// `region` has the rows of `kept`.
+  KeptMap(const KeptTensor& kept, const Region& region, int64_t channels, int64_t items, Dtype dtype,
           Allocate allocate);
 
   /// Allocates the blocks of every item that are not in memory yet.
@@ -56,11 +58,12 @@ class KeptMap {
   void follow(const std::map<const void*, void*>& moved);
 
   const MapView& view() const { return view_; }
-  const Extent& picture() const { return picture_; }
-  int64_t blocks_per_item() const { return view_.blocks_per_item; }
+  /// True if no block is in memory.
+  bool empty() const;
+  /// Some blocks of every item that are in memory.
+  Interval present() const;
 
  private:
-  Extent picture_;
   MapView view_;
   std::vector<std::shared_ptr<void>> storage_;
   Allocate allocate_;
@@ -79,8 +82,11 @@ class KeptBlocks {
   KeptBlocks(const KeptBlocks&) = delete;
   KeptBlocks& operator=(const KeptBlocks&) = delete;
 
-  /// Allocates the latent. The caller fills it.
-  const MapView& add_latent();
+  /// Begins a block of a stream, or the whole clip. Allocates the input, and returns its new frames, which
+  /// the caller fills. `frames` must outlive the block.
+  MapView begin_block(const BlockFrames& frames);
+  /// Frees everything except the frames that the next block of a stream reads.
+  void end_block();
 
   /// Calls Device::move_blocks() and updates the addresses of moved blocks.
   void follow_moves();
@@ -125,6 +131,16 @@ class KeptBlocks {
     BlockTransfers::Ticket last_fetch = 0;
   };
 
+  KeptMap map_of(const KeptTensor& kept, const Interval& frames) const;
+  void begin_tensor(const KeptTensor& entry);
+  // The last frames of a kept tensor wait between blocks of a stream in maps of their own. A block of rows
+  // leaves them when its tensor's block is acquired, and goes back before that one is released.
+  void acquire(TensorId tensor, const Interval& blocks);
+  void release(TensorId tensor, const Interval& blocks);
+  void restore_tail(TensorId tensor, const Interval& blocks);
+  void save_tail(TensorId tensor, const Interval& blocks);
+  void copy_rows(const KeptMap& from, const KeptMap& to, const Interval& blocks);
+
   void stage(const TensorUse& use);
   void let_go(Moving& moving, size_t bands_done);
   void fetch(Moving& moving, size_t band);
@@ -137,9 +153,11 @@ class KeptBlocks {
   Device& device_;
   const KeptMap::Allocate allocate_;
   BlockTransfers* transfers_;
+  const BlockFrames* frames_ = nullptr;
   std::map<TensorId, KeptMap> maps_;
-  std::vector<Moving> moving_;               ///< in the pass that runs
-  std::map<TensorId, StagedBlocks> staged_;  ///< in the pass that runs
+  std::map<TensorId, KeptMap> tails_, next_tails_;  ///< of the block before, and for the next one
+  std::vector<Moving> moving_;                      ///< in the pass that runs
+  std::map<TensorId, StagedBlocks> staged_;         ///< in the pass that runs
   size_t pass_ = 0, band_ = 0;
 };
 

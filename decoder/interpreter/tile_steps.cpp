@@ -3,19 +3,31 @@
 #include <algorithm>
 #include <utility>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/memory.h"
 
 namespace headroom {
 
-void CarriedTiles::begin_pass(const Pass& pass) {
+void CarriedTiles::begin_pass(size_t number, const Pass& pass) {
   pass_ = &pass;
+  number_ = number;
   axis_ = pass.carried_axis();
-  buffers_.assign(pass.tiles.x.size(), std::vector<DeviceTile>(pass.steps.size()));
   if (axis_ != Axis::y || pass.tiles.y.size() < 2) return;
   for (size_t step = 0; step < pass.steps.size(); ++step) {
     if (carried_positions(pass, pass.steps[step]) > 0) allocate_for_all_columns(step);
   }
+}
+
+void CarriedTiles::begin_tile(const TilePlace& place) {
+  place_ = place;
+  own_ = &buffers(place.column, place.band);
+}
+
+CarriedTiles::OfSteps& CarriedTiles::buffers(size_t column, size_t band) {
+  OfSteps& found = buffers_[{number_, axis_ == Axis::t ? band : 0, column}];
+  found.resize(pass_->steps.size());
+  return found;
 }
 
 void CarriedTiles::allocate_for_all_columns(size_t slot) {
@@ -24,14 +36,14 @@ void CarriedTiles::allocate_for_all_columns(size_t slot) {
   std::vector<Interval> columns;
   std::vector<int64_t> begins;
   int64_t across = 0;
-  for (size_t column = 0; column < buffers_.size(); ++column) {
+  for (size_t column = 0; column < pass_->tiles.x.size(); ++column) {
     columns.push_back(axis_of(step, Axis::x).present(pass_->tiles.x[column]));
     begins.push_back(across);
     across += columns.back().length();
   }
   const DeviceTile all = allocate(step, {{0, 1}, {0, rows}, {0, across}});
   for (size_t column = 0; column < columns.size(); ++column) {
-    DeviceTile& own = buffers_[column][slot] = all;
+    DeviceTile& own = buffers(column, 0)[slot] = all;
     own.view.region.x = columns[column];
     const int64_t skipped = begins[column] * rows * all.view.channels * bytes_per_element(all.view.dtype);
     for (void*& block : own.view.blocks) block = static_cast<std::byte*>(block) + skipped;
@@ -46,10 +58,9 @@ DeviceTile CarriedTiles::allocate(const Step& step, const Region& region) {
 }
 
 Region CarriedTiles::take(size_t step, const Region& region, const MapView& tile) {
-  const DeviceTile& carried = buffer(step);
-  if (carried.empty() || index_along_axis() == 0) return region;
-  const Interval& grid = at(pass_->tiles, axis_)[index_along_axis()];
-  const int64_t fresh = axis_of(pass_->steps[step], axis_).made(grid).begin;
+  const DeviceTile& carried = (*own_)[step];
+  if (carried.empty() || along_axis().begin == 0) return region;
+  const int64_t fresh = axis_of(pass_->steps[step], axis_).made(along_axis()).begin;
   Region earlier = region, own = region;
   at(earlier, axis_).end = at(own, axis_).begin = fresh;
   device_.copy(carried.view, tile, earlier, sizes_.items);
@@ -58,23 +69,27 @@ Region CarriedTiles::take(size_t step, const Region& region, const MapView& tile
 
 void CarriedTiles::save(size_t slot, const MapView& made) {
   const Step& step = pass_->steps[slot];
-  const std::vector<Interval>& grid = at(pass_->tiles, axis_);
   const int64_t positions = carried_positions(*pass_, step);
-  if (positions == 0 || index_along_axis() + 1 == grid.size()) return;
-  // The tile after it may begin with fewer positions than its halo has, near the picture's beginning.
-  const Interval& next = grid[index_along_axis() + 1];
+  if (positions == 0 || is_last()) return;
+  // The tile after it may begin with fewer positions than its halo has, near the picture's beginning. They
+  // do not depend on its length.
+  const Interval next{along_axis().end, along_axis().end + 1};
   const TileAxis axis = axis_of(step, axis_);
   const Interval kept{axis.present(next).begin, axis.made(next).begin};
   Region region = made.region;
   at(region, axis_) = {kept.begin, kept.begin + positions};
-  DeviceTile& buffer_of_step = buffer(slot);
+  DeviceTile& buffer_of_step = (*own_)[slot];
   if (buffer_of_step.empty()) buffer_of_step = allocate(step, region);
   at(buffer_of_step.view.region, axis_) = at(region, axis_) = kept;
   device_.copy(made, buffer_of_step.view, region, sizes_.items);
 }
 
 void CarriedTiles::end_column() {
-  if (axis_ == Axis::t) buffers_[place_.x].assign(pass_->steps.size(), {});
+  if (axis_ == Axis::t && is_last()) buffers_.erase({number_, place_.band, place_.column});
+}
+
+void CarriedTiles::end_pass() {
+  if (axis_ == Axis::y) buffers_.clear();
 }
 
 namespace {
@@ -93,14 +108,14 @@ MapView part_along(const MapView& tile, Axis axis, const Interval& positions) {
 
 }  // namespace
 
-void TileSteps::begin_pass(const Pass& pass) {
+void TileSteps::begin_pass(size_t number, const Pass& pass) {
   pass_ = &pass;
   last_use_ = last_uses(pass);
-  carried_.begin_pass(pass);
+  carried_.begin_pass(number, pass);
 }
 
 void TileSteps::begin_tile(const TilePlace& place) {
-  grid_tile_ = {pass_->tiles.t[place.t], pass_->tiles.y[place.y], pass_->tiles.x[place.x]};
+  grid_tile_ = place.grid;
   tiles_.assign(pass_->steps.size(), {});
   carried_.begin_tile(place);
 }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "decoder/files/picture_sink.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/graph.h"
-#include "decoder/graph/model.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/kept_blocks.h"
@@ -14,14 +15,17 @@
 
 namespace headroom {
 
-/// Index of a tile in its pass: chunk of frames, band of rows, column.
-using TilePlace = Axes<size_t>;
+/// A tile of its pass: band of rows, column, and the grid's frames, rows and columns.
+struct TilePlace {
+  size_t band = 0, column = 0;
+  Region grid;
+};
 
 /// Keeps the last positions that each step computed. The next tile along the pass's carried axis
 /// (decoder/schedule/tiles.h) begins with them:
 ///
 ///     time   from chunk to chunk of a column. A step's buffer is allocated after its first chunk and freed
-///            after the column.
+///            after the clip's last. It stays between the blocks of a stream.
 ///     rows   from band to band. Each step has one buffer for the whole pass, with a part for each column.
 class CarriedTiles {
  public:
@@ -29,8 +33,8 @@ class CarriedTiles {
       : graph_(graph), sizes_(sizes), device_(device), events_(events) {}
 
   /// Throws LimitExceeded.
-  void begin_pass(const Pass& pass);
-  void begin_tile(const TilePlace& place) { place_ = place; }
+  void begin_pass(size_t number, const Pass& pass);
+  void begin_tile(const TilePlace& place);
   /// Copies the previous tile's last positions into this step's tile, which covers `region`. Returns the part
   /// of the region that is still to be computed.
   Region take(size_t step, const Region& region, const MapView& tile);
@@ -38,14 +42,21 @@ class CarriedTiles {
   /// tile has no earlier positions, so these are final. Throws LimitExceeded.
   void save(size_t step, const MapView& made);
   void end_column();
-  void end_pass() { buffers_.clear(); }
+  void end_pass();
 
  private:
+  using OfSteps = std::vector<DeviceTile>;
+
   TileAxis axis_of(const Step& step, Axis axis) const {
     return tile_axis(graph_, *pass_, step, step.tensor, axis, sizes_.latent);
   }
-  size_t index_along_axis() const { return at(place_, axis_); }
-  DeviceTile& buffer(size_t step) { return buffers_[place_.x][step]; }
+  const Interval& along_axis() const { return at(place_.grid, axis_); }
+  bool is_last() const {
+    const Extent grid = extent_at(pass_->scale, sizes_.latent);
+    return along_axis().end >= at(grid, axis_);
+  }
+  /// Rows are carried from band to band, so all bands share the buffers of a column.
+  OfSteps& buffers(size_t column, size_t band);
   DeviceTile allocate(const Step& step, const Region& region);
   void allocate_for_all_columns(size_t step);
 
@@ -54,9 +65,11 @@ class CarriedTiles {
   Device& device_;
   EventSink& events_;
   const Pass* pass_ = nullptr;
+  size_t number_ = 0;
   Axis axis_ = Axis::t;
   TilePlace place_;
-  std::vector<std::vector<DeviceTile>> buffers_;  ///< by column and step
+  OfSteps* own_ = nullptr;                                         ///< buffers of the tile's column
+  std::map<std::tuple<size_t, size_t, size_t>, OfSteps> buffers_;  ///< by pass, band and column
 };
 
 /// Runs the steps of one pass on one tile after another. Allocates the tiles that steps write, calls the
@@ -72,7 +85,7 @@ class TileSteps {
         kept_(kept),
         carried_(graph, sizes, device, events) {}
 
-  void begin_pass(const Pass& pass);
+  void begin_pass(size_t number, const Pass& pass);
   void begin_tile(const TilePlace& place);
   /// Runs one step on the tile. Emitted items are numbered from `first_item`. Throws LimitExceeded and
   /// DeviceError.
@@ -95,7 +108,7 @@ class TileSteps {
   Extent picture(TensorId tensor) const { return extent_of(graph_.tensor(tensor), sizes_.latent); }
 
   const Graph& graph_;
-  const Sizes& sizes_;
+  const Sizes& sizes_;  ///< of the running block
   Device& device_;
   EventSink& events_;
   KeptBlocks& kept_;

@@ -232,7 +232,7 @@ void Calls::prepare_statistics(const Op& op, const Extent& latent) const {
     tiles.push_back(operands_.tile(few, graph_.tensor(input).channels));
     views.push_back(tiles.back().view);
   }
-  device_.statistics().begin(op.output, 1);
+  device_.statistics().begin(op.output, 1, few.t);
   device_.run({.kind = op.kind, .op = &op, .inputs = std::move(views), .region = few});
 }
 

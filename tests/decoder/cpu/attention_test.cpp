@@ -82,9 +82,9 @@ struct Clip {
   double most_of_a_score() const { return longest(queries) * longest(keys); }
 
   KeptMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
-    KeptMap map(KeptTensor{.block_rows = block_rows}, extent(), channels, items, dtype,
+    KeptMap map(KeptTensor{.block_rows = block_rows}, whole(extent()), channels, items, dtype,
                 [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
-    map.acquire({0, map.blocks_per_item()});
+    map.acquire({0, map.view().blocks_per_item});
     each_row({{0, frames}, {0, rows}, {0, columns}}, [&](const Row& row) {
       kernels::narrow(dtype, all.data() + place(row, 0), map.view().place(row, 0), columns * channels);
     });

@@ -96,7 +96,7 @@ class LedgerDevice final : public Device, private MemoryMeter, private DeviceSta
   int64_t live_bytes() const override { return live_; }
   void start_window() override { peak_ = live_; }
   int64_t window_peak_bytes() const override { return peak_; }
-  void begin(TensorId id, int64_t) override { note("begin_statistics", {}, id); }
+  void begin(TensorId id, int64_t, const Interval&) override { note("begin_statistics", {}, id); }
   std::vector<double> values(const std::vector<TensorId>&) override { return {}; }
   void set_values(const std::vector<TensorId>&, const std::vector<double>&) override {}
   void check(TensorId id, const std::string&) override { note("check_statistics", {}, id); }
