@@ -22,11 +22,11 @@ def main() -> None:
     pipe = diffusers.StableDiffusionXLPipeline.from_pretrained(
         "stabilityai/stable-diffusion-xl-base-1.0", torch_dtype=torch.float16, variant="fp16"
     )
-    pipe.vae.to(torch.bfloat16)  # a VAE in fp16 decodes in fp32, because its config has force_upcast
     if torch.cuda.is_available():
         pipe.enable_model_cpu_offload()
 
-    with headroom_vae.enable(pipe, limit=asked.limit) as handle:
+    # Without dtype a VAE in fp16 decodes in fp32, because its config has force_upcast.
+    with headroom_vae.enable(pipe, limit=asked.limit, dtype="bf16") as handle:
         print(handle.predict(asked.height, asked.width))
         picture = pipe(asked.prompt, height=asked.height, width=asked.width).images[0]
         print(handle.report())

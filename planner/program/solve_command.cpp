@@ -41,6 +41,7 @@ std::string solve_description() {
   return "Plan the decode of a latent under a memory limit: what to keep and where, what to recompute, which "
          "tiles.\n\n"
          "Examples:\n"
+         "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB\n"
          "  headroom-plan --model sdxl --size 1024x1024 --limit 1.25GiB -o plan.json\n"
          "  headroom-plan --model sdxl --size 2048x2048 --limit 1GiB --scratch /var/tmp -o plan.json\n"
          "  headroom-plan --model sdxl --size 8192x8192 --ranks 4 --limit 6GiB -o plan.json\n"
@@ -52,12 +53,11 @@ std::string solve_description() {
          "that does), or no plan was found within --time-budget; 5 failure.";
 }
 
-std::string summary(const std::string& file, const Plan& plan, const PlanOptions& options) {
-  return one_line(file) + ": " + one_line(request_line(plan.request)) + ", peak " +
-         format_bytes(plan.predicted_peak_bytes) + " of " + format_bytes(options.limit_bytes) + ", " +
-         seconds_text(plan) + (plan.assumed ? " " + costs_text(plan) : "") + ", " +
-         std::to_string(plan.passes.size()) + " passes, " + std::to_string(plan.kept.size()) +
-         " kept tensors, " + gap_text(plan) + "\n";
+std::string summary(const std::string& named, const Plan& plan, const PlanOptions& options) {
+  return named + one_line(request_line(plan.request)) + ", peak " + format_bytes(plan.predicted_peak_bytes) +
+         " of " + format_bytes(options.limit_bytes) + ", " + seconds_text(plan) +
+         (plan.assumed ? " " + costs_text(plan) : "") + ", " + std::to_string(plan.passes.size()) +
+         " passes, " + std::to_string(plan.kept.size()) + " kept tensors, " + gap_text(plan) + "\n";
 }
 
 }  // namespace
@@ -82,10 +82,12 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
                  "most seconds to search; the plan is the best found by then, with a bound on better ones; "
                  "no limit by default")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("-o,--output", output, "the plan file")->required();
+  app.add_option("-o,--output", output, "the plan file; without it the plan's summary is all there is");
   app.add_flag("--json", json, "also print the plan on standard output; if none fits, the reason");
   if (!parse_arguments(app, args, out)) return kDone;
 
+  if (app.count("--output") > 0 && output.empty())
+    throw InputError("-o: expected the name of a file, found none");
   check_limits(app, asked, ranks);
   asked.check();
   const Model model = asked.resolved_model();
@@ -116,12 +118,13 @@ int solve_command(const std::vector<std::string>& args, std::ostream& out, std::
     }
     throw;
   }
-  write_plans(output, plans, model.graph);
+  if (!output.empty()) write_plans(output, plans, model.graph);
   asked.say_dtype(model, err);
   if (json) {
     out << to_json(plans, model.graph).dump(2) << "\n";
   } else {
-    said << (ranks.asked() ? ranks_summary(output, plans) : summary(output, plans.plans.front(), options));
+    const std::string named = output.empty() ? "" : one_line(output) + ": ";
+    said << (ranks.asked() ? ranks_summary(named, plans) : summary(named, plans.plans.front(), options));
   }
   return kDone;
 }

@@ -142,9 +142,9 @@ Plans plan_ranks(const Model& model, const Question& question, const RankOptions
   return std::move(*plan);
 }
 
-std::string ranks_summary(const std::string& file, const Plans& plan) {
+std::string ranks_summary(const std::string& named, const Plans& plan) {
   const Plan& first = plan.plans.front();
-  return file + ": " + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
+  return named + std::to_string(plan.plans.size()) + (plan.plans.size() == 1 ? " rank, " : " ranks, ") +
          format_seconds(plan.predicted_seconds) + (first.assumed ? " by assumed costs, " : ", ") +
          std::to_string(first.passes.size()) + " passes, " + std::to_string(first.kept.size()) +
          " kept tensors, link of " + format_bytes(int64_t(plan.link.bytes_per_second)) + "/s and " +

@@ -47,8 +47,9 @@ nlohmann::json to_json(const RanksDoNotFit& refused);
 Plans plan_ranks(const Model& model, const Question& question, const RankOptions& ranks,
                  const std::string& limit);
 
-/// A line on all ranks, and a table with a line for each. `file` is the plan's.
-std::string ranks_summary(const std::string& file, const Plans& plan);
+/// A line on all ranks, and a table with a line for each. The line begins with `named`: the plan's file and a
+/// colon, or nothing.
+std::string ranks_summary(const std::string& named, const Plans& plan);
 
 /// Compares several numbers of ranks: the fastest plan without a limit, and the smallest limit, for each.
 /// Prints a table or JSON.

@@ -1,4 +1,4 @@
-"""python -m headroom_vae record: records the memory of a VAE's own decode, under PyTorch."""
+"""python -m headroom_vae: tells what works on this machine, and has tools that run a model under PyTorch."""
 
 from __future__ import annotations
 
@@ -8,15 +8,28 @@ import sys
 from pathlib import Path
 from typing import Any, Sequence
 
-from . import _core
+from . import _core, about
 from .checkpoints import describe
-from .errors import HeadroomError, InputError, Unsupported
+from .errors import DeviceError, HeadroomError, InputError, Unsupported
 from .record import record
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = _parser()
-    args = parser.parse_args(words)
+    args = _parser().parse_args(words)
+    if args.command == "record":
+        return _record(args)
+    if args.command is None:
+        print("\n".join(about.lines()))
+        return 0
+    try:
+        print(about.check(args.device))
+    except (HeadroomError, ImportError, RuntimeError, AssertionError) as error:  # PyTorch's own, for a device that is not there
+        print(f"headroom_vae check: {str(error).splitlines()[0]}", file=sys.stderr)
+        return 5 if isinstance(error, DeviceError) else 2
+    return 0
+
+
+def _record(args: argparse.Namespace) -> int:
     try:
         vae = load(args.model, args.dtype, args.device)
         latents = [latent_of(vae, shape) for shape in latent_shapes(vae, args)]
@@ -32,8 +45,13 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m headroom_vae", description="Tools that run a model under PyTorch.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    told = "Tell what works on this machine: versions, devices, and the code that decodes on each of them. Commands run a model under PyTorch."
+    parser = argparse.ArgumentParser(prog="python -m headroom_vae", description=told)
+    parser.add_argument("--version", action="version", version=f"headroom_vae {_core.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    told = "decode with a tiny VAE within a limit, and compare with the untiled picture"
+    one = commands.add_parser("check", help=told, description=told.capitalize() + ". Takes seconds, and needs no files.")
+    one.add_argument("--device", default="cpu", help="cpu, cuda, cuda:N, xpu or mps (default: cpu)")
     told = "record what the memory of a VAE's own decode goes to, module by module"
     one = commands.add_parser("record", help=told, description=told.capitalize() + ". The VAE may be of any class of diffusers.")
     one.add_argument("model", metavar="MODEL", help="a folder in diffusers' layout, or a built-in name, which gets random weights")

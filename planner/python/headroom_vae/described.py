@@ -100,6 +100,12 @@ def dtype_name(dtype: Any) -> str:
     return names[name]
 
 
+def require_precision(model: _core.Model, dtype: str | None) -> None:
+    """Raises InputError for a dtype in which the model overflows."""
+    if dtype == "fp16" and model.decoding_dtype("fp16") != "fp16":
+        raise InputError(f"dtype: {model.name} overflows in fp16, as force_upcast in its config says. Expected 'bf16' or 'fp32'")
+
+
 def dtype_in_use(vae: Any) -> Any:
     """torch's dtype of a VAE: fp32 if it has no weights."""
     import torch

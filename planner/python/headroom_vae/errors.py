@@ -8,6 +8,9 @@ from typing import Any
 COMMAND = re.compile(r"headroom-[a-z]+(?: --[a-z-]+(?: (?!-)[^\s,;:()]+)?)+")
 """A command of a shell with its options. Messages keep it."""
 
+OPTION = re.compile(r"(?<!\S)(\(?)--(batch|device|direction|dtype|frames|host-limit|limit|profile|scratch|thrift)(?![a-z-])")
+"""A program's option that is an argument in Python. Options of other programs, as in ``hf download --local-dir``, stay."""
+
 
 def in_python(text: str) -> str:
     """Rewrites program options in a message as Python arguments: ``scratch=DIR`` for ``--scratch DIR``.
@@ -29,8 +32,8 @@ def in_python(text: str) -> str:
     text = re.sub(r"--model (?=\S)", "vae=", text)
     text = re.sub(r"--size: expected a (height|width)", r"\1: expected a \1", text)
     text = text.replace("--size: ", "height, width: ")
-    text = re.sub(r"--([a-z-]+) (?=[A-Z]|auto|none|model|bf16|fp16|fp32|cpu|cuda|\d)", r"--\1=", text)
-    text = re.sub(r"(?<!\S)(\(?)--([a-z][a-z-]*)", lambda found: found[1] + found[2].replace("-", "_"), text)
+    text = re.sub(OPTION.pattern + r" (?=[A-Z]|auto|none|model|bf16|fp16|fp32|cpu|cuda|\d)", r"\1--\2=", text)
+    text = OPTION.sub(lambda found: found[1] + found[2].replace("-", "_"), text)
     return re.sub("\0(\\d+)\0", lambda found: commands[int(found[1])], text)
 
 

@@ -71,6 +71,15 @@ class DecodeReport:
     magnitude. None if no proof was needed."""
     allocated_peak_bytes: int | None = None
     """The most bytes that PyTorch's allocator had lent for the decode, with the executor ``"torch"``. None if the backend does not count it."""
+    limit_bytes: int | None = None
+    """The limit of this decode. ``"auto"`` is the free memory when it began. None: no limit."""
+    untiled_peak_bytes: int = 0
+    """Predicted peak of the same decode without tiles, weights included. On a GPU it leaves out cuDNN's memory."""
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the decode's arithmetic: ``"fp32"``, ``"bf16"`` or ``"fp16"``."""
+        return self.plan.dtype
 
     @property
     def tf32(self) -> str:
@@ -80,10 +89,13 @@ class DecodeReport:
     def __str__(self) -> str:
         size, seconds = _core.format_bytes, _core.format_seconds
         text = "" if self.direction == "decode" else "encode: "
-        text += f"{seconds(self.seconds)} on {self.device}{self.plan.tf32_text}, peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
+        text += f"{seconds(self.seconds)} on {self.device} in {self.dtype}{self.plan.tf32_text}"
+        text += f", peak {size(self.peak_bytes)} (predicted {size(self.predicted_peak_bytes)})"
+        text += "" if self.limit_bytes is None else f" under {size(self.limit_bytes)}"
         if self.largest_error is not None:
             text += f", largest error {self.largest_error:.1e}"
-        lines = [text]
+        at_least = "" if self.device == "cpu" else "at least "
+        lines = [text, f"untiled, it would take {at_least}{size(self.untiled_peak_bytes)} (predicted)"]
         if self.proven_error is not None:
             lines.append(f"the VAE's own code was proven to compute the same, up to {self.proven_error:.1e} of the magnitude")
         if self.executor == "torch":
@@ -211,6 +223,7 @@ class ModuleDecoder:
         out: Any = None,
         tf32: str | None = None,
         executor: str = "auto",
+        precision: str | None = None,
         temb: Any = None,
     ) -> Any:
         """Decodes a latent, N×C×H×W or N×C×T×H×W. Returns the picture on the latent's device, in `dtype` (default: the module's). If
@@ -220,6 +233,7 @@ class ModuleDecoder:
         GPU, it runs on that GPU, unless `release` or `scratch` needs the CPU. `last` has the time and memory afterwards.
         `out`, a contiguous tensor on the CPU of the picture's shape and `dtype`, receives rows while the decode runs.
         `temb` has the time step of a decoder that takes one. `tf32` is as in predict(). Only a decode in fp32 on a GPU uses it. `executor` is as in enable().
+        `precision` is the dtype of the arithmetic. By default it is `dtype`, or fp32 if the config has force_upcast.
         Raises DoesNotFit and InputError."""
         import torch
 
@@ -240,7 +254,7 @@ class ModuleDecoder:
             if limit == "auto":
                 until_done.enter_context(alone(torch.device(device), self._warned))
             plans = PLANS if limit == "auto" else 1
-            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "thrift": thrift, "release": release, "tf32": tf32, "executor": executor}
+            options = {"device": device, "host_limit": host_limit, "scratch": scratch, "profile": profile, "thrift": thrift, "release": release, "tf32": tf32, "executor": executor, "precision": precision}
             if out is not None and (list(out.shape) != picture or out.dtype != dtype):
                 raise InputError(f"out: expected {dtype} of shape {picture}, found {out.dtype} of {list(out.shape)}")
             by_torch = chosen.name == "torch"
@@ -281,6 +295,7 @@ class ModuleDecoder:
             self.last = replace(
                 _report(plan, json.loads(run), planning_seconds), device=device, undone=undone, direction=self.model.direction,
                 executor=chosen.name, why_executor=chosen.why, proven_error=None if self.prover is None else self.prover.error,
+                limit_bytes=prediction.limit_bytes, untiled_peak_bytes=prediction.untiled_peak_bytes,
             )  # fmt: skip
         return sample.to(z.device) if out is None or not by_torch else out.copy_(sample)
 
@@ -318,8 +333,9 @@ class ModuleDecoder:
         if kind is not None:
             found.append(f"{kind} was on: its hooks moved nothing, the {self.model.direction} read the weights from where they are")
         asked = dtype_name(dtype)
-        if self.model.decoding_dtype(asked) != asked:
-            found.append(f"{asked}: {self.model.direction}d in {self.model.decoding_dtype(asked)}, since its config has force_upcast")
+        if plan.dtype != asked:
+            why = "as dtype= says" if plan.dtype != self.model.decoding_dtype(asked) else "since its config has force_upcast"
+            found.append(f"{asked}: {self.model.direction}d in {plan.dtype}, {why}")
         for what, place in (("the latent" if self.model.direction == "decode" else "the picture", str(z.device)), ("the VAE", "cpu" if self.released else numbered(parameters.device()))):
             if place not in ("cpu", device):
                 found.append(f"{what} was on {place}: {self.model.direction}d on {device}")
@@ -339,23 +355,24 @@ class ModuleDecoder:
         release: bool = False,
         tf32: str | None = None,
         executor: str = "auto",
+        precision: str | None = None,
     ) -> Prediction:
         """Predicts a decode of (batch, frames, height, width) at this moment. The peak includes the returned picture. ``tf32`` is by
-        default that of torch's switches, and else ``"none"``, ``"convolutions"``, ``"products"`` or ``"all"``."""
+        default that of torch's switches, and else ``"none"``, ``"convolutions"``, ``"products"`` or ``"all"``. ``precision`` is as in decode()."""
         batch, frames, height, width = size
         device = numbered(device) if device else self._device(Parameters(self.module, self.model), executor)
         chosen = executor_for(device, executor)
         _require_native(chosen, release, scratch)
         on_cpu, no_host = device == "cpu", device == "cpu" and (chosen is NATIVE or host_limit == "auto")
         asked = dtype_name(dtype)
-        name = self.model.decoding_dtype(asked)
+        name = precision or self.model.decoding_dtype(asked)
         tf32 = tf32_of(name, device, tf32) if chosen is NATIVE else "none"
         planner = _core.Planner(
             self._model_for(frames, release), width=width, height=height, frames=frames, batch=batch, dtype=name, device=chosen.planned_device(device),
             tf32=tf32, picture_dtype=asked, resident_weights=release,
             **planner_options(0 if no_host else _host_bytes(host_limit), scratch if on_cpu else None, profile, thrift),
         )  # fmt: skip
-        what = request_words(self.model, size, asked, tf32)
+        what = request_words(self.model, size, asked, tf32, precision)
         return automatic(planner, what, device, self._held_on(device)) if limit == "auto" else Prediction(planner, what, limit_bytes(limit), device)
 
     def _model_for(self, frames: int, release: bool) -> _core.Model:
@@ -379,7 +396,8 @@ class ModuleDecoder:
     def _planned(self, size: tuple, dtype: Any, limit: int | str | None, options: dict) -> tuple[Prediction, bool]:
         """The prediction for this size, and whether it came from the cache. Under ``limit="auto"`` a cached one must fit the memory
         that is free now."""
-        tf32 = tf32_of(self.model.decoding_dtype(dtype_name(dtype)), options["device"], options.get("tf32"))
+        precision = options.get("precision") or self.model.decoding_dtype(dtype_name(dtype))
+        tf32 = tf32_of(precision, options["device"], options.get("tf32"))
         options = {**options, "tf32": tf32}
         key = (*size, str(dtype), limit, *sorted(options.items()))
         found = self._predictions.get(key)

@@ -41,6 +41,7 @@ def report_html(report: DecodeReport) -> str:
     rows = (
         ("peak", size(report.predicted_peak_bytes), size(report.peak_bytes)),
         ("time", seconds(report.predicted_seconds), seconds(report.seconds)),
+        ("peak of an untiled decode", size(report.untiled_peak_bytes), ""),
     )
     caption = escape(str(report).splitlines()[0]) + "".join(f"<br>{escape(text)}" for text in report.undone)
     cells = "".join(f"<tr><td>{name}</td><td style='text-align:right'>{then}</td><td style='text-align:right'>{now}</td></tr>" for name, then, now in rows)

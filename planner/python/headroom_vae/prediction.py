@@ -144,12 +144,13 @@ def planner_of(
     return planner, request_words(model, size, asked, tf32) + assumed(dtype, device)
 
 
-def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str, tf32: str) -> str:
-    """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``, with this work in TF32."""
+def request_words(model: _core.Model, size: tuple[int, int, int, int], asked: str, tf32: str, precision: str | None = None) -> str:
+    """Text that describes a decode of (batch, frames, height, width) in the dtype ``asked``, with this work in TF32. The arithmetic is
+    in ``precision``, by default as the model asks."""
     batch, frames, height, width = size
-    dtype = model.decoding_dtype(asked)
+    dtype = precision or model.decoding_dtype(asked)
     encode = "" if model.direction == "decode" else "encode of "
-    upcast = "" if dtype == asked else f" (not {asked}, since its config has force_upcast)"
+    upcast = "" if dtype == asked or precision else f" (not {asked}, since its config has force_upcast)"
     return f"{encode}{model.name} {width}x{height}" + (f", {frames} frames" if frames > 1 else "") + (f", batch {batch}" if batch > 1 else "") + f" {dtype}{_core.tf32_text(tf32)}{upcast}"
 
 

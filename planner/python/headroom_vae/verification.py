@@ -24,11 +24,11 @@ BLENDING = ("use_tiling", "use_slicing", "use_framewise_decoding")
 
 
 def largest_error(
-    vae: Any, model: _core.Model, z: Any, sample: Any, tf32: str = "none", by_torch: Callable[[Any], Any] | None = None,
+    vae: Any, model: _core.Model, z: Any, sample: Any, plan: _core.Plan, by_torch: Callable[[Any], Any] | None = None,
     temb: Any = None, own: Callable[[Any], Any] | None = None,
 ) -> float | None:  # fmt: skip
     """Largest difference from the VAE's own decode over all items, relative to the largest magnitude of the item's original picture.
-    ``tf32`` is the work that the decode did in TF32. ``by_torch`` decodes an item by PyTorch's executor, which then stands for the original.
+    ``plan`` is that of the decode. ``by_torch`` decodes an item by PyTorch's executor, which then stands for the original.
     ``temb`` is the time step of a decoder that takes one.
     ``own`` is the VAE's own decode where its class is not diffusers'.
 
@@ -56,8 +56,8 @@ def largest_error(
         difference = (ours.to(original.device).float() - original).abs().max() / original.abs().max().clamp_min(1e-30)
         error = max(error, float(difference))
     dtype = torch.get_autocast_dtype(z.device.type) if torch.is_autocast_enabled(z.device.type) else dtype_in_use(vae)
-    accepted, in_tf32 = VERIFIED_ERROR[dtype_name(dtype)], ""
-    if tf32 != "none":
+    accepted, in_tf32 = max(VERIFIED_ERROR[dtype_name(dtype)], VERIFIED_ERROR[plan.dtype]), ""
+    if plan.tf32 != "none":
         accepted = max(accepted, VERIFIED_ERROR_IN_TF32)
         in_tf32 = f" in full fp32. With TF32 at most {accepted:.0e} is accepted"
     if not error <= accepted:

@@ -75,6 +75,17 @@ TEST_CASE("a plan is written with the keys that others read") {
   CHECK(json::parse(as_json.out) == document);
 }
 
+TEST_CASE("without a file for the plan, its summary is printed and nothing is written") {
+  const Planned planned;
+  const Words words{"--model", planned.model, "--size", "48x40", "--limit", "64MiB"};
+  const Ended written = plan(joined(words, {"-o", planned.file}));
+  const Ended ended = plan(words);
+  CHECK(ended.code == 0);
+  CHECK(planned.file + ": " + ended.out == written.out);
+  CHECK(planned.scratch.files() == std::vector<std::string>{"config.json", "plan.json"});
+  require_refused(plan(joined(words, {"-o", ""})), 2, {"-o", "expected the name of a file"});
+}
+
 TEST_CASE("what does not fit ends with 3 and the smallest limit, which works to the byte") {
   const Planned planned;
   const Words words{"--model", planned.model, "--size", "48x40", "-o", planned.scratch / "other.json"};

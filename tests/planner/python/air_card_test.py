@@ -139,6 +139,21 @@ class Decodes(AirCard):
                 del picture
                 self.assertEqual(torch.cuda.memory_allocated(), before)
 
+    def test_a_vae_that_overflows_in_16_bits_decodes_in_bf16_if_asked(self):
+        z = latent(1, 4, 9, 7).to(CARD)
+        with self.assertWarnsRegex(UserWarning, r"decodes run in fp32, because this VAE overflows in fp16 .* [01]\.\d\d of the time: enable\(..., dtype=\"bf16\"\)"):
+            headroom_vae.enable(tiny.kl().half().to(CARD), limit="64MiB", host_limit=0)
+        vae = tiny.kl().half().float().to(CARD)  # diffusers' pipelines upcast before a decode
+        headroom_vae.enable(vae, limit="64MiB", host_limit=0)
+        whole = vae.decode(z, return_dict=False)[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            handle = headroom_vae.enable(vae, limit="64MiB", host_limit=0, dtype="bf16")
+        picture = vae.decode(z, return_dict=False)[0]
+        self.assertEqual((handle.last.dtype, picture.dtype), ("bf16", torch.float32))
+        self.assert_close(picture, whole.cpu(), 5e-2)
+        self.assert_on_card(decodes=2)
+
     def test_tf32_is_used_as_torchs_switches_say_at_each_decode(self):
         vae, z = tiny.kl().to(CARD), latent(1, 4, 9, 7).to(CARD)
         handle = headroom_vae.enable(vae, limit="64MiB", host_limit=0)

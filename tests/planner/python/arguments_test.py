@@ -120,6 +120,7 @@ class Arguments(tiny.Case):
             ("plan with a profile of this machine, or give --other-environment", "plan with a profile of this machine"),
             ("measured on x, this is y; give --other-environment to plan for that machine", "measured on x, this is y"),
             ("  ... 7 bands more; --pass 3 shows them all\n", "  ... 7 bands more\n"),
+            ("hf download a/b --include \"vae/*\" --local-dir b, then --model b", "hf download a/b --include \"vae/*\" --local-dir b, then vae=b"),
             ("expected a profile of headroom-profile --frames 9", "expected a profile of headroom-profile --frames 9"),  # a shell's command
         ):
             self.assertEqual(headroom_vae.errors.in_python(text), expected)

@@ -57,7 +57,7 @@ class Decodes(unittest.TestCase):
         self.assertNotIn("\n", str(refused.exception))
         named = float(re.match(message, str(refused.exception))[1])
         self.assertLessEqual(float((node().decode({"samples": z}, made, limit_gib=named)[0] - ours).abs().max()), 1e-5)
-        self.assertRegex(report, r"^[0-9.]+ m?s on cpu, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)$")
+        self.assertRegex(report, r"^[0-9.]+ m?s on cpu in fp32, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)( under [0-9.]+ .iB)?\nuntiled, it would take [0-9.]+ [KM]iB \(predicted\)$")
 
     def test_remedies_are_those_of_a_node(self):
         text = ("64x64 does not fit 1.0 GiB; the smallest limit that works is 4096MiB (4294967296 bytes); with dtype=bf16 it needs 2048MiB; with scratch=DIR "

@@ -138,7 +138,7 @@ class Server(unittest.TestCase):
         prompt = prompt_of(workflow, self.known)
         outputs = self.run_prompt(prompt)
         texts = [found["text"][0] for found in outputs.values() if "text" in found]
-        self.assertRegex(texts[0], r"on cpu, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\)")
+        self.assertRegex(texts[0], r"on cpu in fp32, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\)")
         for node in prompt.values():
             if node["class_type"] == "HeadroomVAEDecode":
                 node["class_type"], node["inputs"] = "VAEDecode", {name: node["inputs"][name] for name in ("samples", "vae")}
@@ -154,7 +154,7 @@ class Server(unittest.TestCase):
         prompt = prompt_of(json.loads((PACK / "example_workflows/encode_picture.json").read_text()), self.known)
         folder = self.base / "output/latents"
         texts = [found["text"][0] for found in self.run_prompt(prompt).values() if "text" in found]
-        self.assertRegex(texts[0], r"on cpu, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\); cropped from 132×100 to 128×96 pixels")
+        self.assertRegex(texts[0], r"on cpu in fp32, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\).*\n.*; cropped from 132×100 to 128×96 pixels")
         (first,) = folder.iterdir()
         ours = load_file(first)["latent_tensor"]
         first.unlink()

@@ -15,6 +15,11 @@ from headroom_vae import parameters
 from tiny import latent
 
 
+def _difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference relative to the largest magnitude."""
+    return float((ours - theirs).abs().max() / theirs.abs().max())
+
+
 class Handles(tiny.Case):
     def warned(self, call) -> list[warnings.WarningMessage]:
         with warnings.catch_warnings(record=True) as caught:
@@ -30,6 +35,37 @@ class Handles(tiny.Case):
         handle.decoder.decode(z, limit=handle.predict(32, 48).smallest_limit_bytes)
         self.assertEqual(handle.held_bytes, 0)
         self.assertLessEqual(handle.decoder.last.peak_bytes, handle.decoder.last.predicted_peak_bytes)
+
+    def test_a_report_says_what_the_decode_would_take_without_tiles(self):
+        vae = tiny.kl()
+        handle = headroom_vae.enable(vae, limit="40MiB")
+        vae.decode(latent(1, 4, 16, 16))
+        report = handle.report()
+        self.assertEqual((report.limit_bytes, report.dtype, report.executor, report.device), (40 << 20, "fp32", "native", "cpu"))
+        self.assertEqual(report.untiled_peak_bytes, handle.predict(32, 32).untiled_peak_bytes)
+        self.assertRegex(str(report), r"on cpu in fp32, peak .* under 40\.0 MiB\nuntiled, it would take [0-9.]+ .iB \(predicted\)")
+
+    def test_dtype_is_that_of_decodes_alone(self):
+        vae, z, x = tiny.kl(), latent(1, 4, 16, 16), latent(1, 3, 32, 32)
+        whole, mean = vae.decode(z).sample, vae.encode(x).latent_dist.mean
+        for dtype in ("bf16", torch.bfloat16):
+            handle = headroom_vae.enable(vae, dtype=dtype, verify=True)
+            sample = vae.decode(z).sample
+            self.assertEqual((handle.last.dtype, sample.dtype, vae.dtype), ("bf16", torch.float32, torch.float32))
+            self.assertIn("fp32: decoded in bf16, as dtype= says", handle.report().undone)
+            self.assertGreater(_difference(sample, whole), 1e-4)
+            self.assertLess(_difference(sample, whole), 5e-2)
+            self.assertLess(_difference(vae.encode(x).latent_dist.mean, mean), 1e-5)
+            self.assertEqual(handle.last.dtype, "fp32")
+        self.assertIn(" bf16: ", str(handle.predict(32, 32)))
+        headroom_vae.enable(vae)
+        self.assertLess(_difference(vae.decode(z).sample, whole), 1e-5)
+
+    def test_a_dtype_in_which_the_vae_overflows_is_refused(self):
+        with self.assertRaisesRegex(headroom_vae.InputError, "overflows in fp16, as force_upcast in its config says. Expected 'bf16' or 'fp32'"):
+            headroom_vae.enable(tiny.kl(), dtype="fp16")
+        with self.assertRaisesRegex(headroom_vae.InputError, "dtype: expected fp32, bf16 or fp16, found 'int8'"):
+            headroom_vae.enable(tiny.kl(), dtype=torch.int8)
 
     def test_disable_gives_back_the_decode_that_was_there(self):
         vae, z = tiny.kl(), latent(1, 4, 4, 4)
@@ -94,7 +130,7 @@ class Handles(tiny.Case):
             ours = vae.decode(z).sample
         self.assertLessEqual(float((ours - theirs).abs().max()), 1e-4 * float(theirs.abs().max()))
         self.assertEqual(headroom_vae.handle_of(vae).last.device, "cpu")
-        self.assertIn(" on cpu, peak ", str(headroom_vae.handle_of(vae).last))
+        self.assertIn(" on cpu in fp32, peak ", str(headroom_vae.handle_of(vae).last))
         away = mock.Mock(spec=["device", "dtype"], device=torch.device("xla"), dtype=torch.float32)
         self.assertEqual(headroom_vae.described.device_of(away), "cpu")
 

@@ -63,7 +63,7 @@ class States(tiny.Case):
     def assert_reports(self, handle, undone):
         report = handle.report()
         self.assertEqual(report.undone, undone)
-        self.assertRegex(str(report), r"^\S+ m?s on cpu, peak \S+ \wiB")
+        self.assertRegex(str(report), r"^\S+ m?s on cpu in \w+, peak \S+ \wiB")
         for text in undone:
             self.assertIn(text, str(report))
             self.assertIn(text, repr(handle))

@@ -73,7 +73,8 @@ class Verify(tiny.Case):
             return untiled(*arguments)
 
         def error(difference, tf32):
-            return verification.largest_error(vae, headroom_vae.describe(vae), z, sample + difference * sample.abs().max(), tf32)
+            plan = mock.Mock(dtype="fp32", tf32=tf32)
+            return verification.largest_error(vae, headroom_vae.describe(vae), z, sample + difference * sample.abs().max(), plan)
 
         with mock.patch.object(verification, "_untiled", watched):
             self.assertGreater(error(5e-3, "convolutions"), 4e-3)
