@@ -88,7 +88,7 @@ std::optional<int64_t> FoundPlans::next_limit() const {
 bool same_but_limit(const PlanningQuestion& a, const PlanningQuestion& b) {
   const auto rest = [](const PlanningQuestion& q) {
     return std::tie(q.options.host_limit_bytes, q.options.scratch_limit_bytes, q.options.scratch_folder,
-                    q.options.weights, q.profile);
+                    q.options.weights, q.options.thrift, q.profile);
   };
   return rest(a) == rest(b) && a.request == b.request;
 }

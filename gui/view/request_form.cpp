@@ -56,6 +56,25 @@ QString tf32_name(const Tf32& tf32) {
                            : RequestForm::tr("in matrix products");
 }
 
+QString share_text(double share) {
+  return QString::number(100 * share) + QLatin1Char('%');
+}
+
+/// Thrift in a field, by default that of the programs. Throws InputError.
+double thrift_in(const QLineEdit& field) {
+  const std::string text = field.text().trimmed().toStdString();
+  return text.empty() ? planner::kDefaultThrift : parse_share(text, "--thrift");
+}
+
+/// Writes thrift into a field. Keeps the typed text if it means the same share.
+void show_thrift(QLineEdit& field, double share) {
+  try {
+    if (thrift_in(field) == share) return;
+  } catch (const InputError&) {
+  }
+  field.setText(share == planner::kDefaultThrift ? QString() : share_text(share));
+}
+
 bool can_use_tf32(Request request) {
   request.tf32 = kTf32Shown.back();
   return wrong_tf32(request).empty();
@@ -85,6 +104,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   buildSize();
   buildDevice();
   buildStorage();
+  buildThrift();
   buildPlaces();
   buildProfile();
   pause_.setSingleShot(true);
@@ -202,21 +222,29 @@ void RequestForm::buildStorage() {
             "runs, which takes less memory and some time for bringing them in."));
 }
 
+QLineEdit* RequestForm::line(const QString& name, const QString& placeholder) {
+  auto* field = new QLineEdit(this);
+  field->setObjectName(name);
+  field->setPlaceholderText(placeholder);
+  connect(field, &QLineEdit::textEdited, this, [this] { changed(kTypingMilliseconds); });
+  connect(field, &QLineEdit::editingFinished, this, [this] {
+    if (pause_.isActive()) changed(kChosen);
+  });
+  return field;
+}
+
+void RequestForm::buildThrift() {
+  thrift_ = line(QStringLiteral("thrift"), share_text(planner::kDefaultThrift));
+  addRow(tr("Thri&ft"), thrift_, "--thrift",
+         tr("Share of time to give for memory: of the plans that take at most this much longer than the "
+            "fastest, the planner takes a small one. 0: the fastest plan."));
+}
+
 void RequestForm::buildPlaces() {
-  const auto line = [this](const char* name, const QString& placeholder) {
-    auto* field = new QLineEdit(this);
-    field->setObjectName(name);
-    field->setPlaceholderText(placeholder);
-    connect(field, &QLineEdit::textEdited, this, [this] { changed(kTypingMilliseconds); });
-    connect(field, &QLineEdit::editingFinished, this, [this] {
-      if (pause_.isActive()) changed(kChosen);
-    });
-    return field;
-  };
-  host_limit_ = line("host-limit", tr("none"));
+  host_limit_ = line(QStringLiteral("host-limit"), tr("none"));
   addRow(tr("Hos&t memory"), host_limit_, "--host-limit",
          tr("Host memory that kept tensors may use, so that fewer of them are on the GPU: 8GiB."));
-  scratch_folder_ = line("scratch", tr("none"));
+  scratch_folder_ = line(QStringLiteral("scratch"), tr("none"));
   QWidget* editor =
       withFolderButton(scratch_folder_, tr("Folder for a scratch file"), [this](const QString& folder) {
         scratch_folder_->setText(folder);
@@ -225,7 +253,7 @@ void RequestForm::buildPlaces() {
   addRow(tr("Scratch f&older"), editor, "--scratch",
          tr("A folder on a disk, where kept tensors may live in a file: less memory, and time for moving "
             "them."));
-  scratch_limit_ = line("scratch-limit", tr("the free space there"));
+  scratch_limit_ = line(QStringLiteral("scratch-limit"), tr("the free space there"));
   addRow(tr("Scratch l&imit"), scratch_limit_, "--scratch-limit",
          tr("The largest that the scratch file may get."));
 }
@@ -343,6 +371,7 @@ void RequestForm::showQuestion() {
   }
   device_->setCurrentIndex(static_cast<int>(request.device));
   direction_->setCurrentIndex(static_cast<int>(request.direction));
+  show_thrift(*thrift_, shown_.options.thrift);
   show_bytes(*host_limit_, shown_.options.host_limit_bytes);
   const QString folder = QString::fromStdString(shown_.options.scratch_folder);
   const bool same_folder = scratch_folder_->text().trimmed() == folder;
@@ -449,6 +478,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
         hint("--profile", tr("plans are for another machine: %1").arg(QString::fromStdString(device)));
     }
   }
+  attempt("--thrift", [&] { question.options.thrift = thrift_in(*thrift_); });
   attempt("--scratch", [&] { readPlaces(question); });
   return valid_ ? std::optional(question) : std::nullopt;
 }

@@ -41,12 +41,15 @@ class RequestForm : public QWidget {
   void buildSize();
   void buildDevice();
   void buildStorage();
+  void buildThrift();
   void buildPlaces();
   void buildProfile();
   QWidget* withFolderButton(QWidget* field, const QString& caption,
                             const std::function<void(const QString&)>& take);
   void addRow(const QString& label, QWidget* editor, const std::string& option, const QString& explanation);
   QSpinBox* number(int most, const QString& name);
+  /// A field for a text. Planning waits for a pause in typing.
+  QLineEdit* line(const QString& name, const QString& placeholder);
   void changed(int pause_milliseconds);
   void apply();
   void showQuestion();
@@ -67,7 +70,7 @@ class RequestForm : public QWidget {
   QFormLayout* rows_;
   QComboBox *model_, *direction_, *device_, *dtype_, *tf32_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
-  QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_;
+  QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_, *thrift_;
   std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option
   std::map<std::string, QLabel*> hints_;        ///< consequences of the current choices
   PlanningQuestion shown_;                      ///< question that last filled the fields

@@ -14,6 +14,7 @@ import weakref
 from typing import Any, Iterator
 
 import headroom_vae
+from headroom_vae.amounts import THRIFT
 from headroom_vae.checkpoints import Recognised, recognise
 from headroom_vae.executors import executor_for
 from headroom_vae.latents import picture_of, request_of
@@ -31,6 +32,9 @@ from .latents import (
 )
 from .progress import NodeProgress
 from .server import allowed_scratch, bytes_of_gib, gib_of_bytes, require_limit_of_machine
+
+DEFAULT_THRIFT = 100 * THRIFT
+"""Default of the input thrift_percent."""
 
 NEARLY_FASTEST = 1.1
 """Under an automatic limit ComfyUI unloads nothing if what is free now gives a decode that takes at most so much longer."""
@@ -154,6 +158,25 @@ def _tf32_of(choice: str) -> str | None:
     return TF32[choice]
 
 
+def _thrift_input() -> tuple[str, dict]:
+    tooltip = (
+        "Share of time to give for memory: of the plans that take at most this much longer than the fastest, a small one runs. "
+        "0: the fastest plan, whatever memory it takes."
+    )
+    return "FLOAT", {"default": DEFAULT_THRIFT, "min": 0.0, "max": 100.0, "step": 0.5, "round": 0.01, "advanced": True, "tooltip": tooltip}
+
+
+def _thrift_of(percent: float) -> float:
+    if isinstance(percent, bool) or not isinstance(percent, (int, float)) or not 0 <= percent <= 100:
+        raise headroom_vae.InputError(f"thrift_percent: expected from 0 to 100, found {percent!r}")
+    return percent / 100
+
+
+def _options_of(scratch: str, tf32: str, thrift_percent: float) -> dict:
+    """Inputs of a node as keywords of ModuleDecoder's functions."""
+    return {"scratch": allowed_scratch(scratch), "tf32": _tf32_of(tf32), "thrift": _thrift_of(thrift_percent)}
+
+
 def _device_of(vae: Any) -> str:
     """The device that ComfyUI chose for this VAE. Raises Unsupported if Headroom does not run on it."""
     device = str(getattr(vae, "device", "cpu"))
@@ -161,11 +184,10 @@ def _device_of(vae: Any) -> str:
     return device
 
 
-def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, scratch: str | None, tf32: str | None) -> None:
+def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, options: dict) -> None:
     """Makes ComfyUI unload models until the plan of the decode or encode fits. One of less memory needs nothing unloaded."""
     from comfy import model_management
 
-    options = {"device": str(vae.device), "scratch": scratch, "tf32": tf32}
     fastest = decoder.predict(size, vae.vae_dtype, None if limit == "auto" else limit, **options)
     if limit == "auto":
         now = decoder.predict(size, vae.vae_dtype, "auto", **options)
@@ -195,13 +217,15 @@ class HeadroomVAEDecode:
                 "vae": ("VAE", {"tooltip": "The VAE whose decoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input()},
+            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input(), "thrift_percent": _thrift_input()},
         }
 
-    def decode(self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch") -> tuple:
+    def decode(
+        self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
+    ) -> tuple:
         import torch
 
-        limit, folder, in_tf32 = bytes_of_gib(limit_gib), allowed_scratch(scratch), _tf32_of(tf32)
+        limit, options = bytes_of_gib(limit_gib), _options_of(scratch, tf32, thrift_percent)
         known, decoder = _decoder_of(vae)
         model = known.model
         require_picture(model)
@@ -210,11 +234,11 @@ class HeadroomVAEDecode:
         require_limit_of_machine(limit, device)
         size, shape = picture_of(model, list(z.shape))
         if device != "cpu":
-            _make_room(vae, decoder, size, limit, folder, in_tf32)
+            _make_room(vae, decoder, size, limit, {"device": device, **options})
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
         progress = NodeProgress(vae, picture)
         with _node_advice("VAE Decode (Headroom)", size[1], limit_gib):
-            decoder.decode(z, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, tf32=in_tf32)
+            decoder.decode(z, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, **options)
         remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
@@ -239,22 +263,22 @@ class HeadroomVAEEncode:
                 "vae": ("VAE", {"tooltip": "The VAE whose encoder runs."}),
                 "limit_gib": limit,
             },
-            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input()},
+            "optional": {"scratch": _scratch_input(), "tf32": _tf32_input(), "thrift_percent": _thrift_input()},
         }
 
-    def encode(self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch") -> tuple:
-        limit, folder, in_tf32 = bytes_of_gib(limit_gib), allowed_scratch(scratch), _tf32_of(tf32)
+    def encode(
+        self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
+    ) -> tuple:
+        limit, options = bytes_of_gib(limit_gib), _options_of(scratch, tf32, thrift_percent)
         known, encoder = _encoder_of(vae)
         device = _device_of(vae)
         require_limit_of_machine(limit, device)
         picture, left_out = encoder_input(vae, pixels, known)
         size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
-            _make_room(vae, encoder, size, limit, folder, in_tf32)
+            _make_room(vae, encoder, size, limit, {"device": device, **options})
         with _node_advice("VAE Encode (Headroom)", size[1], limit_gib):
-            made = encoder.decode(
-                picture, limit=limit, scratch=folder, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae), tf32=in_tf32
-            )
+            made = encoder.decode(picture, limit=limit, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae), **options)
         remarks = [f"encoded {known.clip_remark}"] if size[1] > 1 and known.clip_remark else []
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out, *remarks])
 

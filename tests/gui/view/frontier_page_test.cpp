@@ -154,6 +154,31 @@ TEST_CASE("frontier page: TF32 can be chosen in fp32 on a GPU, and the plan has 
   settle({.products = true});
 }
 
+TEST_CASE("frontier page: thrift can be chosen, and the plan follows it") {
+  ShownFrontier shown(kFitsEachDevice);
+  auto& thrift = shown.child<QLineEdit>("thrift");
+  CHECK(thrift.text() == "0%");
+  CHECK(thrift.placeholderText() == "1%");
+  const auto with = [&](const char* text, double share) {
+    thrift.setText(text);
+    Q_EMIT thrift.textEdited(text);
+    Q_EMIT thrift.editingFinished();
+    wait_until([&] { return shown.workspace.question().options.thrift == share && !shown.page.busy(); });
+    CHECK(shown.child<RequestForm>().valid());
+    return shown.plan();
+  };
+  const Plan small = with("100%", 1), fastest = with("0", 0);
+  CHECK(small.predicted_peak_bytes < fastest.predicted_peak_bytes);
+  CHECK(small.predicted_seconds <= 2 * fastest.predicted_seconds);
+  with("", planner::kDefaultThrift);
+
+  thrift.setText("half");
+  Q_EMIT thrift.textEdited("half");
+  Q_EMIT thrift.editingFinished();
+  wait_until([&] { return !shown.child<RequestForm>().valid(); });
+  CHECK_THAT(shown.child<QLabel>("note--thrift").text().toStdString(), Catch::Contains("expected a share"));
+}
+
 TEST_CASE("frontier page: plans are for the chosen direction") {
   ShownFrontier shown(0);
   auto& direction = shown.child<QComboBox>("direction");

@@ -59,6 +59,24 @@ class Decodes(unittest.TestCase):
         self.assertLessEqual(float((node().decode({"samples": z}, made, limit_gib=named)[0] - ours).abs().max()), 1e-5)
         self.assertRegex(report, r"^[0-9.]+ m?s on cpu in fp32, peak [0-9.]+ [KM]iB \(predicted [0-9.]+ [KM]iB\)( under [0-9.]+ .iB)?\nuntiled, it would take [0-9.]+ [KM]iB \(predicted\)$")
 
+    @torch.no_grad()
+    def test_thrift_gives_time_for_memory(self):
+        made, z = comfy_vae(small_vae()), torch.randn(1, 4, 12, 10)
+        node = nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"]
+
+        def decoded(**thrift):
+            picture, report = node().decode({"samples": z}, made, limit_gib=1, **thrift)
+            return picture, headroom_vae._core.parse_bytes(re.search("predicted (.*)[)]", report)[1].replace(" ", ""), "")
+
+        (fastest, most), (small, least) = decoded(thrift_percent=0), decoded(thrift_percent=100.0)
+        self.assertLess(least, most)
+        self.assertLessEqual(float((fastest - small).abs().max()), 1e-5)
+        self.assertEqual(node.INPUT_TYPES()["optional"]["thrift_percent"][1]["default"], 1.0)
+        self.assertEqual(decoded()[1], decoded(thrift_percent=1)[1])
+        for wrong in (-1, 101, math.nan, "1", True):
+            with self.assertRaisesRegex(headroom_vae.InputError, "thrift_percent: expected from 0 to 100, found"):
+                decoded(thrift_percent=wrong)
+
     def test_remedies_are_those_of_a_node(self):
         text = ("64x64 does not fit 1.0 GiB; the smallest limit that works is 4096MiB (4294967296 bytes); with dtype=bf16 it needs 2048MiB; with scratch=DIR "
                 "it takes 1.0 s and 3MiB there; with host_limit it takes 1.0 s. Pass 3 (up1) needs the most: up1 1.0 GiB; limit='auto' is 1.0 GiB")  # fmt: skip
