@@ -54,10 +54,6 @@ int64_t FrameCalls::frames_at_once(const CallExtent& extent) const {
   return std::clamp<int64_t>(gpu::kPhasesTogether / std::max<int64_t>(1, extent.area * phase_bytes), 1, most);
 }
 
-int64_t FrameCalls::calls(const CallExtent& extent) const {
-  return ceil_divide(extent.frames, frames_at_once(extent));
-}
-
 int64_t FrameCalls::least_calls(const CallExtent& extent) const {
   if (phase_bytes == 0) return calls(extent);
   return std::min(extent.frames, ceil_divide(extent.positions() * phase_bytes, gpu::kPhasesTogether));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/graph/geometry.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 #include "planner/cost/device_costs.h"
@@ -32,7 +33,12 @@ struct FrameCalls {
   int64_t phase_bytes = 0;  ///< for each output position of a convolution over upsampling, else 0
 
   int64_t frames_at_once(const CallExtent& extent) const;
-  int64_t calls(const CallExtent& extent) const;
+  /// Inline, because pricing a shape asks for it several times for each step.
+  int64_t calls(const CallExtent& extent) const {
+    if (by_frame) return extent.frames;
+    if (phase_bytes == 0) return extent.frames > 0 ? 1 : 0;
+    return ceil_divide(extent.frames, frames_at_once(extent));
+  }
   /// Lower bound on calls(), summed over any tiles that cover this extent.
   int64_t least_calls(const CallExtent& extent) const;
 };

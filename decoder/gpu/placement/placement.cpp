@@ -225,18 +225,19 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
   const bool can_move = passes.passes.size() > 1;
   PlacementByPass by_pass(passes, count, can_move ? kVisitsOfPass : kVisitsWithoutMoves);
   const auto in = [&](double share) { return by_pass.in(within(passes.live_bytes, share)); };
-  const bool tight = can_move && enough_bytes < passes.live_bytes;
-  if (tight) {
-    for (size_t i = std::size(kShares); i-- > 0;)
+  const bool tight = can_move && enough_bytes < passes.live_bytes;  // no placement is small enough
+  std::optional<Placement> first = in(kShares[0]);
+  // Less slack hardly ever succeeds if more slack failed, and every attempt may use up its budget.
+  if (tight && first) {
+    for (size_t i = std::size(kShares); i-- > 1;)
       if (auto found = in(kShares[i])) return *found;
+    return *first;
   }
   std::optional<Placement> best;
   const auto is_enough = [&](std::optional<Placement> found) {
     if (found && (!best || found->bytes < best->bytes)) best = std::move(found);
     return best && best->bytes <= enough_bytes;
   };
-  std::optional<Placement> first;
-  if (!tight) first = in(kShares[0]);  // otherwise every share has failed
   if (can_move && (!first || !first->moves.empty())) {
     const RequestsByPass one = as_one_pass(requests);
     const int64_t good = within(one.live_bytes, kShares[0]), fair = within(one.live_bytes, kFairShare);
@@ -251,8 +252,9 @@ Placement place(const MemoryRequests& requests, int64_t enough_bytes) {
       }
     }
   }
+  const bool any = first.has_value();
   if (is_enough(std::move(first))) return *best;
-  for (size_t i = 1; i < std::size(kShares) && !tight && (best || can_move); ++i)
+  for (size_t i = 1; i < std::size(kShares) && any; ++i)
     if (is_enough(in(kShares[i]))) return *best;
   for (double share = 2 * kShares[0]; !best; share *= 2) best = in(share);
   return *best;
