@@ -73,6 +73,13 @@ struct Environment {
   friend bool operator==(const Environment&, const Environment&) = default;
 };
 
+/// Correction of predicted seconds by earlier decodes on this machine. It changes no decision of a plan.
+struct LearntSeconds {
+  int32_t decodes = 0;  ///< 0: none were measured, and the ratio is 1
+  double ratio = 1;     ///< of measured to predicted seconds
+  friend bool operator==(const LearntSeconds&, const LearntSeconds&) = default;
+};
+
 /// One of several ranks that decode one request together. A rank owns some rows of the latent and the rows of
 /// every tensor that correspond to them. Every row has exactly one owner. A rank receives rows that it does
 /// not own from their owner.
@@ -209,6 +216,7 @@ struct Plan {
   bool optimal = false;      ///< proven fastest in the plan space of docs/planning.md
   bool exact = true;
   bool assumed = true;      ///< costs are stated assumptions, not a profile of this machine
+  LearntSeconds learnt;     ///< all seconds of the plan are the costs' seconds times its ratio
   Environment environment;  ///< in which the profile was measured
   /// Engines that the profile found to be faster than a GPU library's own choice. Convolutions without an
   /// entry run by the library's choice. They change rounding and time only.

@@ -186,6 +186,12 @@ Plan plan_from_json(const JsonFields& file, const Graph& graph) {
   plan.reserve_bytes = file["reserve_bytes"].integer(0, kMostBytes);
   plan.predicted_peak_bytes = file["predicted"]["peak_bytes"].integer(0, kMostBytes);
   plan.predicted_seconds = file["predicted"]["seconds"].amount();
+  if (file["predicted"].has("learnt")) {
+    const JsonFields learnt = file["predicted"]["learnt"];
+    plan.learnt.decodes = static_cast<int32_t>(learnt["decodes"].integer(1, INT32_MAX));
+    plan.learnt.ratio = learnt["ratio"].amount();
+    if (plan.learnt.ratio == 0) learnt["ratio"].fail("expected more than 0, found 0");
+  }
   if (file["predicted"].has("seconds_low")) {
     plan.predicted_seconds_low = file["predicted"]["seconds_low"].amount();
     plan.predicted_seconds_high = file["predicted"]["seconds_high"].amount();

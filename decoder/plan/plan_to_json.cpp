@@ -94,6 +94,8 @@ namespace {
 
 json predicted_json(const Plan& plan) {
   json out{{"peak_bytes", plan.predicted_peak_bytes}, {"seconds", plan.predicted_seconds}};
+  if (plan.learnt.decodes > 0)
+    out["learnt"] = {{"decodes", plan.learnt.decodes}, {"ratio", plan.learnt.ratio}};
   if (plan.predicted_seconds_high <= 0) return out;
   out["seconds_low"] = plan.predicted_seconds_low;
   out["seconds_high"] = plan.predicted_seconds_high;

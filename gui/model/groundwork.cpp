@@ -141,6 +141,12 @@ planner::SmallestLimit Groundwork::smallest() const {
   return smallest;
 }
 
+std::vector<planner::FrontierPoint> Groundwork::points() const {
+  std::vector<planner::FrontierPoint> points = found_->points();
+  for (planner::FrontierPoint& point : points) point.seconds *= planner_.costs().learnt().ratio;
+  return points;
+}
+
 reports::DocumentPtr Groundwork::plan(const planner::ConfigurationSearch& search, int64_t limit_bytes,
                                       const planner::GapSearch& gaps) const {
   std::optional<Plan> plan = planner::finish_plan(problem_under(limit_bytes), spaces_, search, gaps);

@@ -72,6 +72,8 @@ class Groundwork {
   const PlanningQuestion& question() const { return question_; }
   planner::Problem problem_under(int64_t limit_bytes) const { return planner_.problem_under(limit_bytes); }
   FoundPlans& found() const { return *found_; }
+  /// The points of the found plans, in the seconds that plan() gives them.
+  std::vector<planner::FrontierPoint> points() const;
 
   /// The known result for a limit, or a new search of about `time`. A search cut short returns no proof.
   planner::ConfigurationSearch search(int64_t limit_bytes, std::chrono::milliseconds time) const;

@@ -192,10 +192,10 @@ void Replanner::askFrontier(const PlanningQuestion& question, int points) {
         while (turn.goOn() && add_point(of, most)) {
           if (Clock::now() - reported < kBetweenFrontiers) continue;
           reported = Clock::now();
-          told.points = found->points();
+          told.points = of.points();
           turn.post([this, told] { Q_EMIT frontierFound(told); });
         }
-        told.points = found->points();
+        told.points = of.points();
         told.complete = true;
         return told;
       },

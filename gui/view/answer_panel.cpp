@@ -13,6 +13,7 @@
 #include "gui/view/plain_text.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/explain.h"
 
 namespace headroom::gui {
@@ -187,7 +188,8 @@ void AnswerPanel::showPlan(const Answer& answer) {
   peak_->setText(tr("%1 of %2").arg(bytes(plan.predicted_peak_bytes), bytes(plan.limit_bytes)));
   const QString seconds = figure_text(reports::Unit::seconds, plan.predicted_seconds);
   time_->setText(
-      plan.assumed
+      plan.learnt.decodes > 0 ? seconds + QLatin1Char(' ') + QString::fromStdString(planner::costs_text(plan))
+      : plan.assumed
           ? tr("about %1, %2").arg(seconds, RequestForm::assumedFor(device_record(plan.request.device)))
           : tr("%1 by the profile").arg(seconds) + range_text(plan));
   proof_->setText(figure_text(planner::gap_text(plan)));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/answer/learnt.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
 #include "planner/search/configurations.h"
@@ -39,6 +40,7 @@ void set_profile(Question& question, const std::string& file) {
 
 CostModel costs_of(const Graph& graph, const Question& question) {
   CostModel costs = costs_of_one(graph, question);
+  if (costs.assumed()) costs.set_learnt(learnt_for(question.request));
   if (question.one_of_several && device_record(question.request.device).is_host)
     costs.add_reserve(kQueueReserveBytes);
   return costs;

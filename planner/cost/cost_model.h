@@ -33,6 +33,10 @@ class CostModel {
   CostModel(const Graph& graph, const profiler::Profile& profile, const Request& request);
 
   bool assumed() const { return assumed_; }
+  /// Correction of shown seconds (planner/answer/learnt.h). The costs below do not contain it, so that it
+  /// changes no choice of the search.
+  const LearntSeconds& learnt() const { return learnt_; }
+  void set_learnt(const LearntSeconds& learnt) { learnt_ = learnt; }
   const DeviceRecord& device() const { return *device_; }
   /// Workspace of the device's libraries and the reserve. build_plan() needs them.
   const MemoryModel& memory() const { return memory_; }
@@ -104,6 +108,7 @@ class CostModel {
   MemoryModel memory_;
   ReservationSizes reservation_;
   bool assumed_ = true;
+  LearntSeconds learnt_;
   double common_error_ = 0;
 };
 

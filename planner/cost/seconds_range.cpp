@@ -8,6 +8,14 @@
 
 namespace headroom::planner {
 
+namespace {
+
+std::string counted(int32_t decodes) {
+  return decodes == 1 ? "1 decode" : std::to_string(decodes) + " decodes";
+}
+
+}  // namespace
+
 void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
   const LatencyLookup* tables = costs.latency_tables();
   if (tables == nullptr) return;
@@ -28,6 +36,15 @@ void set_seconds_range(Plan& plan, const Graph& graph, const CostModel& costs) {
   plan.predicted_seconds_high = plan.predicted_seconds * (1 + within);
 }
 
+void correct_seconds(Plan& plan, const LearntSeconds& learnt) {
+  if (plan.learnt.decodes > 0 || learnt.decodes == 0) return;
+  plan.learnt = learnt;
+  for (double* seconds : {&plan.predicted_seconds, &plan.predicted_seconds_low, &plan.predicted_seconds_high,
+                          &plan.bound_seconds})
+    *seconds *= learnt.ratio;
+  for (Pass& pass : plan.passes) pass.predicted_seconds *= learnt.ratio;
+}
+
 std::string seconds_text(const Plan& plan) {
   std::string text = format_seconds(plan.predicted_seconds);
   if (plan.predicted_seconds_high <= 0) return text;
@@ -37,6 +54,7 @@ std::string seconds_text(const Plan& plan) {
 
 std::string costs_text(const Plan& plan) {
   if (!plan.assumed) return "by the profile";
+  if (plan.learnt.decodes > 0) return "by costs learnt from " + counted(plan.learnt.decodes) + " here";
   const std::string whose = device_record(plan.request.device).assumed_costs;
   return "by assumed costs" + (whose.empty() ? "" : " of " + whose);
 }

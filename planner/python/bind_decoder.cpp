@@ -31,6 +31,7 @@
 #include "decoder/session/progress_events.h"
 #include "decoder/session/trace_recorder.h"
 #include "decoder/trace/trace_file.h"
+#include "planner/answer/learnt.h"
 #include "planner/python/bindings.h"
 #include "planner/python/cpu_decoder.h"
 #include "planner/python/device_sink.h"
@@ -290,9 +291,11 @@ std::string decode(InProcessDecoder& self, const PlannedDecode& planned,
                                       .threads = options.threads,
                                       .events = &events,
                                       .loading = [&](double share) { events.loading(share); }});
-  if (recorder) {
+  if (recorder) {  // recording takes time of its own
     write_trace(options.trace_file, described(recorder->finish(), planned.plan, stats), planned.plan,
                 planned.model->graph);
+  } else {
+    planner::learn(planned.plan, stats);
   }
   return to_json(stats).dump();
 }

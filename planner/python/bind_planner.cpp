@@ -19,6 +19,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "planner/answer/planner.h"
+#include "planner/cost/seconds_range.h"
 #include "planner/explain/peak.h"
 #include "planner/explain/remedy.h"
 #include "planner/explain/schedule.h"
@@ -135,6 +136,13 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("scratch_bytes", [](const PlannedDecode& self) { return self.plan.scratch_limit_bytes; })
       .def_prop_ro("optimal", [](const PlannedDecode& self) { return self.plan.optimal; })
       .def_prop_ro("assumed", [](const PlannedDecode& self) { return self.plan.assumed; })
+      .def_prop_ro(
+          "assumed_text",
+          [](const PlannedDecode& self) -> std::string {
+            if (!self.plan.assumed) return "";
+            return " " + (self.plan.learnt.decodes > 0 ? costs_text(self.plan) : "by assumed costs");
+          },
+          "Words behind the seconds that name their source. Empty with a profile.")
       .def_prop_ro("dtype", [](const PlannedDecode& self) { return name_of(self.plan.request.dtype); })
       .def_prop_ro(
           "tf32", [](const PlannedDecode& self) { return name_of(self.plan.request.tf32); },

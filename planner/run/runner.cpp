@@ -14,6 +14,7 @@
 #include "decoder/session/environment.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/weights/weights_hash.h"
+#include "planner/answer/learnt.h"
 #include "planner/run/tasks.h"
 
 namespace headroom {
@@ -138,6 +139,7 @@ class Attempt {
       stats = single->take([&](PictureSink& output) {
         if (options_.decode) return options_.decode(std::move(session), *input, output, events);
         RunStats one = session->decode(job.task, *input, output, &events);
+        if (!recorder) planner::learn(plans_[job.task], one);  // recording takes time of its own
         session.reset();  // its memory is free before a format encodes the whole picture
         output.finish();
         return one;
@@ -205,6 +207,7 @@ class Attempt {
                    OpenTarget target(job.target, shape_of(job), events);
                    RunStats one = target.take([&](PictureSink& output) {
                      RunStats decoded = session.decode(job.task, *input, output, &events);
+                     planner::learn(plans_[job.task], decoded);
                      output.finish();
                      return decoded;
                    });

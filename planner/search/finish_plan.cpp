@@ -339,7 +339,10 @@ Plan plan_within(const Problem& problem, const ConfigurationSearch::Best& best, 
 
 Plan smallest_plan(const Problem& problem, const Spaces& spaces) {
   const int64_t live_bytes = smallest_over(spaces).smallest.bytes;
-  return plan_within(problem, fastest_over(spaces, problem.request, live_bytes).best.value(), live_bytes);
+  Plan plan =
+      plan_within(problem, fastest_over(spaces, problem.request, live_bytes).best.value(), live_bytes);
+  correct_seconds(plan, problem.costs.learnt());
+  return plan;
 }
 
 Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces) {
@@ -371,6 +374,7 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
   if (plan.host_limit_bytes > 0) plan.host_limit_bytes = problem.options.host_limit_bytes;
   plan.bound_seconds = std::min(found.bound_seconds, plan.predicted_seconds);
   plan.optimal = plan.bound_seconds >= plan.predicted_seconds * (1 - 1e-9);
+  correct_seconds(plan, problem.costs.learnt());
   return plan;
 }
 

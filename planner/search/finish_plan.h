@@ -70,7 +70,8 @@ std::optional<Plan> finish_plan(const Problem& problem, const Spaces& spaces,
 /// gaps.
 Plan smallest_plan(const Problem& problem, const Spaces& spaces);
 
-/// A plan with equally few live bytes, found sooner but possibly slower. On CUDA it has other gaps.
+/// A plan with equally few live bytes, found sooner but possibly slower. Its seconds are not corrected by
+/// earlier decodes (CostModel::learnt). On CUDA it has other gaps.
 /// make_plan() always finds a plan under its limit, too.
 Plan quick_smallest_plan(const Problem& problem, const Spaces& spaces);
 

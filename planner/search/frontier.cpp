@@ -49,6 +49,7 @@ std::vector<FrontierPoint> frontier(const Problem& problem, size_t most) {
     const auto next = static_cast<int64_t>(double(most_live_bytes) * std::pow(ratio, double(done)));
     limit = std::max(smallest, std::min(live_bytes - 1, done + 1 == most ? smallest : next));
   }
+  for (FrontierPoint& point : points) point.seconds *= problem.costs.learnt().ratio;
   return points;
 }
 

@@ -44,7 +44,9 @@ std::string text_of(const PlanDocument& document) {
   const Plan& plan = document.plan;
   return request_text(plan.request) + ", " + limit_text(plan.limit_bytes) + ", peak " +
          bytes_text(plan.predicted_peak_bytes) + ", " + planner::seconds_text(plan) +
-         (plan.assumed ? " by assumed costs" : "");
+         (plan.learnt.decodes > 0 ? " " + planner::costs_text(plan)
+          : plan.assumed          ? " by assumed costs"
+                                  : "");
 }
 
 std::string text_of(const RunStats& stats) {

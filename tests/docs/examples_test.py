@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+os.environ["HEADROOM_CACHE"] = "off"  # the pages show plans of a machine that has not decoded yet
 PAGES = ("docs/architecture.md", "docs/evidence.md", "docs/planning.md", "docs/tutorial.md")
 INDENT = "    "
 PROMPTS = ("$ ", ">>> ")

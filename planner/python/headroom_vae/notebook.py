@@ -28,7 +28,7 @@ def prediction_html(prediction: Prediction) -> str:
         for name, number in rows
     )
     if prediction.plan is not None:
-        seconds = _core.format_seconds(prediction.plan.seconds) + (" by assumed costs" if prediction.assumed else "")
+        seconds = _core.format_seconds(prediction.plan.seconds) + prediction.plan.assumed_text
         cells += f"<tr><td>time</td><td colspan=2>{seconds}</td></tr>"
     else:
         cells += f"<tr><td>does not fit</td><td colspan=2>{escape(str(prediction).splitlines()[-1])}</td></tr>"

@@ -88,8 +88,8 @@ class Prediction:
         if self.plan is None:
             return f"{lines[0]}\n{self._why_not[0]}"
         under = "without a limit" if self.limit_bytes is None else f"under {size(self.limit_bytes)}"
-        by = " by assumed costs" if self.assumed else ""
-        lines.append(f"{under}: peak {size(self.plan.peak_bytes)}{self.plan.returned_text}, {_core.format_seconds(self.plan.seconds)}{by}")
+        seconds = _core.format_seconds(self.plan.seconds) + self.plan.assumed_text
+        lines.append(f"{under}: peak {size(self.plan.peak_bytes)}{self.plan.returned_text}, {seconds}")
         if self.plan.above_untiled_remark:
             lines.append(self.plan.above_untiled_remark)
         return "\n".join(lines)
@@ -100,7 +100,7 @@ class Prediction:
 def _plan_text(plan: _core.Plan) -> str:
     under = f"under {_core.format_bytes(plan.limit_bytes)}: peak {_core.format_bytes(plan.peak_bytes)}"
     in_tf32 = f"in {plan.dtype}{plan.tf32_text} " if plan.tf32_text else ""
-    return f"<plan {in_tf32}{under}, {_core.format_seconds(plan.seconds)}{' by assumed costs' if plan.assumed else ''}>"
+    return f"<plan {in_tf32}{under}, {_core.format_seconds(plan.seconds)}{plan.assumed_text}>"
 
 
 def _explain(plan: _core.Plan) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
+import os
+import tempfile
 import unittest
 import warnings
 from unittest import mock
@@ -26,6 +29,22 @@ class Handles(tiny.Case):
             warnings.simplefilter("always")
             call()
         return [warning for warning in caught if issubclass(warning.category, UserWarning)]
+
+    def test_seconds_learn_from_decodes(self):
+        vae, z = tiny.kl(), torch.randn(1, 4, 96, 96, generator=torch.Generator().manual_seed(0))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, HEADROOM_CACHE=folder):
+            with headroom_vae.enable(vae, limit="256MiB") as handle:
+                assumed = handle.predict(192, 192)
+                self.assertIn("by assumed costs", str(assumed))
+                for decodes in ("1 decode", "2 decodes"):
+                    vae.decode(z)
+                    found = handle.predict(192, 192)
+                    self.assertIn(f"by costs learnt from {decodes} here", str(found))
+                    self.assertIn(f"by costs learnt from {decodes} here", found._repr_html_())
+                learnt = json.loads(found.plan.json())["predicted"]["learnt"]
+                self.assertAlmostEqual(found.seconds, assumed.seconds * learnt["ratio"])
+                self.assertEqual(found.peak_bytes, assumed.peak_bytes)
+            self.assertEqual(os.listdir(folder), ["learnt.json"])
 
     def test_weights_of_an_earlier_plan_do_not_count_in_a_peak(self):
         vae, z = tiny.kl(), latent(1, 4, 16, 24)

@@ -6,9 +6,11 @@
 
 #include "decoder/base/errors.h"
 #include "decoder/gpu/memory/gpu_memory.h"
+#include "planner/answer/learnt.h"
 #include "planner/answer/planner.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
+#include "tests/support/own_cache.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/tiny_model.h"
 
@@ -255,6 +257,27 @@ TEST_CASE("a decode with other processes gets the session, and finishes the outp
   };
   run.run();
   CHECK(run.log == Log{"planning", "begun", "input", "open", "pass", "exchange", "finish"});
+}
+
+TEST_CASE("plans learn from finished decodes, of a queue as of one job, unless they are recorded") {
+  const test::OwnCache cache;
+  const auto learnt = [](const Run& run) {
+    return planner::learnt_for(run.work.tasks[0].question->request).decodes;
+  };
+  Run one;
+  one.add({1, 64, 64});
+  one.run();
+  CHECK(learnt(one) == 1);
+  one.options.trace = [](const RecordedDecode&) {};
+  one.run();
+  CHECK(learnt(one) == 1);
+
+  Run list;
+  list.work.is_list = true;
+  list.add({1, 64, 64});
+  list.add({1, 64, 64});
+  list.run();
+  CHECK(learnt(list) == 3);
 }
 
 }  // namespace
