@@ -57,6 +57,7 @@ GpuCard GpuCard::assumed(DeviceKind device) {
           .narrow_flops_per_second = 5e11,
           .kernel_seconds = 1e-5,
           .launch_seconds = 6e-5,
+          .weights_bytes_per_second = 5e9,
           .host_bytes_per_second = 6e9,
           .emitted_bytes_per_second = 6e9,
           .reservation = {}};

@@ -62,7 +62,10 @@ struct GpuCard {
   /// Added for each pass. Its first kernel waits for the previous pass's statistics, so the GPU's pipeline
   /// drains.
   double pass_seconds = 10e-6;
-  double weights_bytes_per_second = 5e9;
+  /// Packed parameters to the card. A decode of SDXL copied 99 MB in 141 copies, which took 3.44 ms
+  /// (reports/results/gpu-measure.md). One copy from pinned memory is faster (53.8e9), but then plans that
+  /// load parameters in every pass would look faster than those that load them once.
+  double weights_bytes_per_second = 29e9;
   /// Copies between the card and pinned host memory, each way while both are busy, over PCIe Gen5 x16.
   double host_bytes_per_second = 44.9e9;
   double emitted_bytes_per_second = 54.7e9;  ///< to pinned host memory, one way

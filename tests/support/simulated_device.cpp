@@ -64,7 +64,7 @@ double counted_seconds(const Graph& graph, const Step& step, const Sizes& sizes,
 Assumptions assumptions_for(const Request& request) {
   Assumptions assumptions;
   if (request.device == DeviceKind::cpu) return assumptions;
-  assumptions.weights_bytes_per_second = 5e9;
+  assumptions.weights_bytes_per_second = 29e9;
   assumptions.host_bytes_per_second = 44.9e9;
   assumptions.both_ways = true;
   return assumptions;
