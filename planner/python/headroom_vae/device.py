@@ -17,6 +17,9 @@ GPU_MODULE = Path(_core.__file__).with_name("headroom-cuda-lent.so")
 CUDA_VERSIONS = ("12", "13")
 """Major versions of CUDA whose libraries the module can call, once PyTorch has loaded them."""
 
+LEAST_CAPABILITY = (8, 0)
+"""Compute capability that Headroom's own kernels need."""
+
 AUTO_MARGIN_BYTES = 256 << 20
 """Left free on a GPU under ``limit="auto"`` for other programs. If no plan fits, prediction.automatic() leaves less."""
 
@@ -72,18 +75,23 @@ def decoding_device(device: str, executor: str = "auto") -> str:
 
 
 def require_device(device: str, to_use_cpu: str = MOVE_TO_CPU) -> None:
-    """Raises Unsupported unless decodes can run on the device. ``to_use_cpu`` tells the user how to use the CPU instead."""
+    """Raises Unsupported unless Headroom's own code can run on the device. ``to_use_cpu`` tells the user how to use the CPU instead."""
     kind = device.partition(":")[0]
     if kind == "cpu":
         return
     if kind != "cuda":
-        raise Unsupported(f"{device}: Headroom's own code runs on the CPU and on NVIDIA GPUs. To use the CPU, {to_use_cpu}")
+        raise _refused(device, "Headroom's own code runs on the CPU and on NVIDIA GPUs", f"To use the CPU, {to_use_cpu}")
     if not GPU_MODULE.exists():
-        raise Unsupported(
-            f"{device}: Headroom was built for the CPU only. Build it for NVIDIA GPUs (make venv wheel, see Install in docs/python.md), or {to_use_cpu}"
-        )
+        raise _refused(device, "Headroom was built for the CPU only", f"Build it for NVIDIA GPUs (make venv wheel, see Install in docs/python.md), or {to_use_cpu}")
     _require_cuda(device, to_use_cpu)
     require_number(device)
+    _require_capability(device, to_use_cpu)
+
+
+def _refused(device: str, reason: str, advice: str) -> Unsupported:
+    refused = Unsupported(f"{device}: {reason}. {advice}")
+    refused.reason = reason
+    return refused
 
 
 def _require_cuda(device: str, to_use_cpu: str) -> None:
@@ -95,15 +103,27 @@ def _require_cuda(device: str, to_use_cpu: str) -> None:
         found = "without CUDA"
         if torch.version.hip or torch.version.cuda:
             found = f"for ROCm {torch.version.hip}" if torch.version.hip else f"for CUDA {torch.version.cuda}"
-        raise Unsupported(f"{device}: expected PyTorch for CUDA {' or '.join(CUDA_VERSIONS)}, found PyTorch {torch.__version__} {found}. {what_to_do}")
+        raise _refused(device, f"expected PyTorch for CUDA {' or '.join(CUDA_VERSIONS)}, found PyTorch {torch.__version__} {found}", what_to_do)
     try:
         module = ctypes.CDLL(os.fspath(GPU_MODULE))
     except OSError as missing:
-        raise Unsupported(f"{device}: the GPU module cannot be loaded: {str(missing).splitlines()[0]}. {what_to_do}") from None
+        raise _refused(device, f"the GPU module cannot be loaded: {str(missing).splitlines()[0]}", what_to_do) from None
     module.headroom_refuses_torch.restype = ctypes.c_char_p
     reason = module.headroom_refuses_torch()
     if reason:
-        raise Unsupported(f"{device}: the GPU module cannot use PyTorch {torch.__version__} for CUDA {torch.version.cuda}: {reason.decode()}. {what_to_do}")
+        raise _refused(device, f"the GPU module cannot use PyTorch {torch.__version__} for CUDA {torch.version.cuda}: {reason.decode()}", what_to_do)
+
+
+def _require_capability(device: str, to_use_cpu: str) -> None:
+    """Raises Unsupported for an NVIDIA GPU that is too old for Headroom's kernels. Without a GPU, opening the device says so."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return
+    found = tuple(torch.cuda.get_device_capability(device))
+    if found < LEAST_CAPABILITY:
+        reason = f"compute capability {found[0]}.{found[1]}, and Headroom's own kernels need {LEAST_CAPABILITY[0]}.{LEAST_CAPABILITY[1]} or later"
+        raise _refused(device, reason, f"Use executor=\"auto\", or {to_use_cpu}")
 
 
 def numbered(device: str) -> str:

@@ -58,6 +58,9 @@ class Unsupported(InputError):
     provable = False
     """True if a VAE differs from what its class makes in a way that a proof can show to be harmless."""
 
+    reason = ""
+    """If Headroom's own code cannot run on a device: why, without the advice."""
+
 
 class DoesNotFit(HeadroomError, MemoryError):
     """No plan fits the limit. Nothing was decoded, and nothing was allocated."""

@@ -11,9 +11,6 @@ from .errors import InputError, Unsupported
 
 EXECUTORS = ("auto", "native", "torch")
 
-LEAST_CAPABILITY = (8, 0)
-"""Compute capability that Headroom's own kernels need."""
-
 
 class Executor(NamedTuple):
     name: str
@@ -53,18 +50,14 @@ def executor_for(device: str, asked: str = "auto", to_use_cpu: str | None = None
     if asked == "native":
         require_device(device, **advice)
         return NATIVE
-    kind = device.partition(":")[0]
-    if kind in OTHER_DEVICES:
-        return Executor("torch", "Headroom's own code runs on the CPU and on NVIDIA GPUs")
     try:
         require_device(device, **advice)
     except Unsupported as refused:
-        if kind != "cuda":
+        if device.partition(":")[0] not in ("cuda", *OTHER_DEVICES):
             raise
         require_number(device)
-        return Executor("torch", str(refused).removeprefix(f"{device}: "))
-    older = _older_capability(device)
-    return NATIVE if older is None else Executor("torch", f"compute capability {older}, and Headroom's own kernels need 8.0 or later")
+        return Executor("torch", refused.reason)
+    return NATIVE
 
 
 def planned_executor(device: str, asked: str = "auto") -> Executor:
@@ -76,15 +69,3 @@ def planned_executor(device: str, asked: str = "auto") -> Executor:
             return NATIVE
         return executor_for(device)
     return NATIVE if asked == "native" else executor_for(kind, asked)
-
-
-def _older_capability(device: str) -> str | None:
-    """The compute capability of an NVIDIA GPU that is too old for Headroom's kernels."""
-    if device == "cpu":
-        return None
-    import torch
-
-    if not torch.cuda.is_available():
-        return None  # opening the device says so
-    found = torch.cuda.get_device_capability(device)
-    return None if tuple(found) >= LEAST_CAPABILITY else f"{found[0]}.{found[1]}"

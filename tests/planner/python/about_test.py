@@ -34,7 +34,7 @@ class About(tiny.Case):
         fakes = (
             mock.patch.object(about, "devices", lambda: [("xpu:0", "Arc"), ("cuda:0", "T4")]),
             mock.patch.object(about, "free_bytes", lambda device: 3 << 30),
-            mock.patch("headroom_vae.executors.require_device"),
+            mock.patch("headroom_vae.device._require_cuda"),
             mock.patch("torch.cuda.is_available", lambda: True),
             mock.patch("torch.cuda.get_device_capability", lambda device: (7, 5)),
         )

@@ -267,7 +267,7 @@ class Choice(unittest.TestCase):
         self.assertEqual(self.choose("cuda:0"), executors.NATIVE)
         for name, faked, why in (
             ("cuda:0", {"capability": (7, 5)}, "compute capability 7.5, and Headroom's own kernels need 8.0 or later"),
-            ("cuda:0", {"cuda": None, "hip": "6.4.1"}, "found PyTorch .* for ROCm 6.4.1"),
+            ("cuda:0", {"cuda": None, "hip": "6.4.1"}, "found PyTorch .* for ROCm 6.4.1$"),
             ("xpu", {}, "Headroom's own code runs on the CPU and on NVIDIA GPUs"),
             ("mps", {}, "Headroom's own code runs on the CPU and on NVIDIA GPUs"),
         ):
@@ -280,6 +280,8 @@ class Choice(unittest.TestCase):
         self.assertEqual(self.choose("cuda:0", "torch"), ("torch", 'executor="torch"'))
         with self.assertRaisesRegex(headroom_vae.Unsupported, "expected PyTorch for CUDA .*found .* for ROCm 6.4.1"):
             self.choose("cuda:0", "native", cuda=None, hip="6.4.1")
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "cuda:0: compute capability 7.5, and Headroom's own kernels need 8.0 or later. Use executor="):
+            self.choose("cuda:0", "native", (7, 5))
         with self.assertRaisesRegex(headroom_vae.Unsupported, "mps: Headroom's own code runs on the CPU and on NVIDIA GPUs"):
             self.choose("mps", "native")
 
