@@ -41,7 +41,7 @@ def decoder_shape(shape: Any, known: Any) -> list[int]:
 def decoder_input(latent: Any, known: Any, module: Any) -> Any:
     """The latent as the decoder takes it. ComfyUI's modules undo their scaling inside their own decode."""
     shape, model = decoder_shape(latent.shape, known), known.model
-    model.picture_shape(shape)  # raises InputError for another number of channels, before they meet the statistics
+    _require_channels(shape, known)
     if hasattr(module, "process_in"):  # taehv scales latents for its transformer
         return module.process_in(latent)
     mean, deviation = _statistics(module, known)
@@ -54,6 +54,19 @@ def decoder_input(latent: Any, known: Any, module: Any) -> Any:
         rows, columns, _ = model.latent_patches
         values = values.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
     return values.reshape(shape).float().to(latent.device)
+
+
+def _require_channels(shape: list[int], known: Any) -> None:
+    """Raises InputError for a latent of another number of channels, before its values meet the statistics. The message has models with such
+    latents."""
+    try:
+        known.model.picture_shape(shape)
+    except headroom_vae.InputError as refused:
+        channels = shape[1] if len(shape) > 1 else 0
+        names = [name for name in headroom_vae.built_in_models() if headroom_vae.describe(name).latent_channels == channels]
+        if channels == known.model.latent_channels or not names:
+            raise
+        raise headroom_vae.InputError(f"{refused}. Latents of {', '.join(names)} have {channels} channels: load the VAE of your model") from None
 
 
 def _statistics(module: Any, known: Any) -> tuple[Any, Any]:

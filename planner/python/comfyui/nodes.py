@@ -1,4 +1,4 @@
-"""VAE Decode (Headroom), VAE Encode (Headroom) and VAE memory (Headroom).
+"""VAE Decode (Headroom), VAE Encode (Headroom) and Estimate Memory for VAE Decode (Headroom).
 
 The nodes read these attributes of a ComfyUI VAE (comfy.sd.VAE): first_stage_model, vae_dtype, device, process_output, memory_used_decode,
 patcher. An encode also reads: process_input, vae_encode_crop_pixels, output_channels, not_video, latent_channels.
@@ -14,6 +14,7 @@ import weakref
 from typing import Any, Iterator
 
 import headroom_vae
+from headroom_vae._core import format_bytes, format_seconds
 from headroom_vae.amounts import THRIFT
 from headroom_vae.checkpoints import Recognised, recognise
 from headroom_vae.executors import executor_for
@@ -31,7 +32,7 @@ from .latents import (
     require_picture,
 )
 from .progress import NodeProgress
-from .server import allowed_scratch, bytes_of_gib, gib_of_bytes, require_limit_of_machine
+from .server import allowed_scratch, bytes_of_gib, gib_of_bytes, gib_of_input, require_limit_of_machine, scratch_example
 
 DEFAULT_THRIFT = 100 * THRIFT
 """Default of the input thrift_percent."""
@@ -43,9 +44,12 @@ _decoders: weakref.WeakKeyDictionary[Any, tuple[Recognised, ModuleDecoder]] = we
 _encoders: weakref.WeakKeyDictionary[Any, ModuleDecoder] = weakref.WeakKeyDictionary()
 
 
+_log = logging.getLogger("headroom")
+
+
 @functools.cache
 def _warn_once(message: str) -> None:
-    logging.getLogger("headroom").warning(message)
+    _log.warning(message)
 
 
 def _module_of(vae: Any) -> Any:
@@ -83,9 +87,9 @@ def _encoder_of(vae: Any) -> tuple[Recognised, ModuleDecoder]:
 
 
 REMEDIES = {
-    "dtype=bf16": "start ComfyUI with --bf16-vae",
-    "scratch=DIR": "set scratch to a folder on a disk",
-    "a scratch folder with more room": "set scratch to a folder with more room",
+    "dtype=bf16": lambda: "start ComfyUI with --bf16-vae",
+    "scratch=DIR": lambda: f"set scratch to {scratch_example()}",
+    "a scratch folder with more room": lambda: "set scratch to a folder with more room",
 }
 """How a user of a node carries out the remedies of DoesNotFit. Nodes have no other ones."""
 
@@ -111,8 +115,8 @@ def _advice(refused: headroom_vae.DoesNotFit, what: str, limit_gib: float) -> st
     for remedy in refused.remedies:
         needed = None if remedy["fits"] else gib_of_bytes(remedy["smallest_limit_bytes"])
         if remedy["change"] in REMEDIES and (needed is None or needed < least):
-            text += f". Or {REMEDIES[remedy['change']]}" + ("" if needed is None else f": then {needed:g} GiB suffice")
-    before, separator, cause = str(refused).replace("limit='auto'", "limit_gib 0").partition(". Pass ")
+            text += f". Or {REMEDIES[remedy['change']]()}" + ("" if needed is None else f": then {needed:g} GiB suffice")
+    before, separator, cause = str(refused).replace("limit='auto'", "limit_gib auto").partition(". Pass ")
     in_python = ("with ", "there was no time")  # remedies as Python's arguments
     details = "; ".join(part for part in before.split("; ") if not part.startswith(in_python))
     return f"{text}. Details: {details}{separator}{cause}"
@@ -120,10 +124,10 @@ def _advice(refused: headroom_vae.DoesNotFit, what: str, limit_gib: float) -> st
 
 def _limit_input(work: str, result: str) -> tuple[str, dict]:
     tooltip = (
-        f"Most memory of the {work} in GiB: VRAM on a GPU, RAM on the CPU. Counts the packed weights, tensors and {result}. Does not count "
-        f"loaded models. 0: the free memory. ComfyUI unloads models only if the {work} needs their memory, or would be over 10 % slower without it."
+        f"Most memory of the {work} in GiB, such as 6.5: VRAM on a GPU, RAM on the CPU. Counts the packed weights, tensors and {result}. Does not count "
+        f"loaded models. auto: the free memory. ComfyUI unloads models only if the {work} needs their memory, or would be over 10 % slower without it."
     )
-    return "FLOAT", {"default": 0.0, "min": 0.0, "max": 1024.0, "step": 0.25, "round": 0.001, "tooltip": tooltip}
+    return "STRING", {"default": "auto", "tooltip": tooltip}
 
 
 def _scratch_input() -> tuple[str, dict]:
@@ -131,7 +135,7 @@ def _scratch_input() -> tuple[str, dict]:
         "Only if ComfyUI runs the VAE on the CPU (--cpu-vae): a folder for a file with tensors that do not fit limit_gib. It must be in ComfyUI's "
         "temp folder, or in a folder that the environment variable HEADROOM_COMFYUI_SCRATCH names. Empty: no file."
     )
-    return "STRING", {"default": "", "tooltip": tooltip}
+    return "STRING", {"default": "", "advanced": True, "tooltip": tooltip}
 
 
 TF32 = {
@@ -197,6 +201,16 @@ def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, 
         model_management.free_memory(fastest.peak_bytes + model_management.extra_reserved_memory(), vae.device)
 
 
+def _log_plan(node: str, decoder: ModuleDecoder) -> None:
+    plan = decoder.planned
+    by = " by assumed costs" if plan.assumed else ""
+    _log.info("%s: about %s%s, peak %s", node, format_seconds(plan.seconds), by, format_bytes(plan.peak_bytes))
+
+
+def _log_result(node: str, decoder: ModuleDecoder) -> None:
+    _log.info("%s: %s", node, str(decoder.last).splitlines()[0])
+
+
 class HeadroomVAEDecode:
     """Node that decodes the untiled picture within a memory limit."""
 
@@ -221,11 +235,12 @@ class HeadroomVAEDecode:
         }
 
     def decode(
-        self, samples: dict, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
+        self, samples: dict, vae: Any, limit_gib: str | float = "auto", scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
     ) -> tuple:
         import torch
 
-        limit, options = bytes_of_gib(limit_gib), _options_of(scratch, tf32, thrift_percent)
+        gib = gib_of_input(limit_gib)
+        limit, options = bytes_of_gib(gib), _options_of(scratch, tf32, thrift_percent)
         known, decoder = _decoder_of(vae)
         model = known.model
         require_picture(model)
@@ -236,9 +251,10 @@ class HeadroomVAEDecode:
         if device != "cpu":
             _make_room(vae, decoder, size, limit, {"device": device, **options})
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
-        progress = NodeProgress(vae, picture)
-        with _node_advice("VAE Decode (Headroom)", size[1], limit_gib):
+        progress = NodeProgress(vae, picture, lambda: _log_plan("VAE Decode (Headroom)", decoder))
+        with _node_advice("VAE Decode (Headroom)", size[1], gib):
             decoder.decode(z, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, **options)
+        _log_result("VAE Decode (Headroom)", decoder)
         remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
@@ -267,9 +283,10 @@ class HeadroomVAEEncode:
         }
 
     def encode(
-        self, pixels: Any, vae: Any, limit_gib: float = 0.0, scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
+        self, pixels: Any, vae: Any, limit_gib: str | float = "auto", scratch: str = "", tf32: str = "as PyTorch", thrift_percent: float = DEFAULT_THRIFT
     ) -> tuple:
-        limit, options = bytes_of_gib(limit_gib), _options_of(scratch, tf32, thrift_percent)
+        gib = gib_of_input(limit_gib)
+        limit, options = bytes_of_gib(gib), _options_of(scratch, tf32, thrift_percent)
         known, encoder = _encoder_of(vae)
         device = _device_of(vae)
         require_limit_of_machine(limit, device)
@@ -277,8 +294,10 @@ class HeadroomVAEEncode:
         size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
             _make_room(vae, encoder, size, limit, {"device": device, **options})
-        with _node_advice("VAE Encode (Headroom)", size[1], limit_gib):
-            made = encoder.decode(picture, limit=limit, device=device, dtype=vae.vae_dtype, progress=NodeProgress(vae), **options)
+        with _node_advice("VAE Encode (Headroom)", size[1], gib):
+            progress = NodeProgress(vae, began=lambda: _log_plan("VAE Encode (Headroom)", encoder))
+            made = encoder.decode(picture, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, **options)
+        _log_result("VAE Encode (Headroom)", encoder)
         remarks = [f"encoded {known.clip_remark}"] if size[1] > 1 and known.clip_remark else []
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out, *remarks])
 
@@ -303,7 +322,7 @@ class HeadroomVAEMemory:
             known, _ = _decoder_of(vae)
             model = known.model
         except Exception as why:
-            _warn_once(f"VAE memory (Headroom) leaves ComfyUI's own estimate: {why}")
+            _warn_once(f"Estimate Memory for VAE Decode (Headroom) leaves ComfyUI's own estimate: {why}")
             changed.memory_used_decode = own
             return changed, f"ComfyUI's own estimate: {why}"
 
@@ -316,7 +335,7 @@ class HeadroomVAEMemory:
                 prediction = headroom_vae.predict(model, height, width, frames, batch, dtype=dtype, device="cuda")
                 return prediction.untiled_peak_bytes
             except Exception as why:
-                _warn_once(f"VAE memory (Headroom) leaves ComfyUI's own estimate: {why}")
+                _warn_once(f"Estimate Memory for VAE Decode (Headroom) leaves ComfyUI's own estimate: {why}")
                 return own(shape, dtype)
 
         memory_used_decode.of_comfyui = own
@@ -328,5 +347,5 @@ NODE_CLASS_MAPPINGS = {"HeadroomVAEDecode": HeadroomVAEDecode, "HeadroomVAEEncod
 NODE_DISPLAY_NAME_MAPPINGS = {
     "HeadroomVAEDecode": "VAE Decode (Headroom)",
     "HeadroomVAEEncode": "VAE Encode (Headroom)",
-    "HeadroomVAEMemory": "VAE memory (Headroom)",
+    "HeadroomVAEMemory": "Estimate Memory for VAE Decode (Headroom)",
 }

@@ -25,6 +25,11 @@ def _allowed_folders() -> list[str]:
     return [os.path.realpath(folder) for folder in folders]
 
 
+def scratch_example() -> str:
+    """A folder that the input scratch may name."""
+    return next(iter(_allowed_folders()), "a folder on a disk")
+
+
 def allowed_scratch(scratch: str) -> str | None:
     """The folder, or None for an empty name. Raises InputError for any other folder.
 
@@ -52,11 +57,20 @@ def _memory_bytes(device: str) -> int:
     return torch.cuda.mem_get_info(device)[1]
 
 
-def bytes_of_gib(limit_gib: float) -> int | str:
-    """The limit in bytes. "auto" for 0. Raises InputError."""
-    if not isinstance(limit_gib, (int, float)) or not 0 <= limit_gib < math.inf:
-        raise headroom_vae.InputError(f"limit_gib: expected GiB, or 0 for the free memory, found {limit_gib!r}")
-    return max(1, int(limit_gib * (1 << 30))) if limit_gib > 0 else "auto"
+def gib_of_input(limit_gib: str | float) -> float:
+    """The number in the input limit_gib. 0 for "auto". Raises InputError."""
+    try:
+        gib = 0.0 if limit_gib == "auto" else float(limit_gib)
+    except (TypeError, ValueError):
+        gib = math.nan
+    if not 0 <= gib < math.inf:
+        raise headroom_vae.InputError(f"limit_gib: expected GiB, such as 6.5, or auto for the free memory, found {limit_gib!r}")
+    return gib
+
+
+def bytes_of_gib(gib: float) -> int | str:
+    """The limit in bytes. "auto" for 0."""
+    return max(1, int(gib * (1 << 30))) if gib > 0 else "auto"
 
 
 def gib_of_bytes(bytes_: int) -> float:
@@ -72,4 +86,4 @@ def require_limit_of_machine(limit: int | str, device: str) -> None:
     if limit > most:
         gib = 1 << 30
         raise headroom_vae.InputError(
-            f"limit_gib: expected at most the {most / gib:.1f} GiB of memory that {device} has, or 0 for the free memory, found {limit / gib:g}")
+            f"limit_gib: expected at most the {most / gib:.1f} GiB of memory that {device} has, or auto for the free memory, found {limit / gib:g}")

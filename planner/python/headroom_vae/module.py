@@ -122,6 +122,7 @@ class ModuleDecoder:
         self.prover = prover
         self.model = model
         self.last: DecodeReport | None = None
+        self.planned: _core.Plan | None = None  # of the decode that runs
         self.released = False
         self._module = weakref.ref(module)
         self._lock = ForkAwareLock() if partner is None else partner._lock
@@ -273,7 +274,7 @@ class ModuleDecoder:
                 prediction, known = self._planned(size, dtype, limit, options)
                 if refusals and (not prediction.fits or len(refusals) == plans):
                     raise refusals[0]
-                plan = prediction.require()
+                plan = self.planned = prediction.require()
                 planning_seconds = 0.0 if known else time.perf_counter() - started
                 if self._partner is not None:
                     self._partner._yield_weights()

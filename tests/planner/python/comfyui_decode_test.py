@@ -84,7 +84,7 @@ class Decodes(unittest.TestCase):
                     {"change": "scratch=DIR", "fits": True}, {"change": "host_limit", "fits": True})  # fmt: skip
         refused = headroom_vae.DoesNotFit(text, 4 << 30, remedies)
         advice = ("Or start ComfyUI with --bf16-vae: then 2 GiB suffice. Or set scratch to a folder on a disk. Details: 64x64 does not fit 1.0 GiB; the "
-                  "smallest limit that works is 4096MiB (4294967296 bytes). Pass 3 (up1) needs the most: up1 1.0 GiB; limit_gib 0 is 1.0 GiB")  # fmt: skip
+                  "smallest limit that works is 4096MiB (4294967296 bytes). Pass 3 (up1) needs the most: up1 1.0 GiB; limit_gib auto is 1.0 GiB")  # fmt: skip
         module = sys.modules[nodes().NODE_CLASS_MAPPINGS["HeadroomVAEDecode"].__module__]
         self.assertEqual(module._advice(refused, "clip", 1.0), f"this clip needs more than limit_gib 1. Set limit_gib to 4 or more. {advice}")
         self.assertEqual(module._advice(refused, "clip", 0.0), f"this clip needs 4 GiB, and less is free. Close other programs. {advice}")
@@ -176,11 +176,11 @@ class Decodes(unittest.TestCase):
             ({}, made, {}, "samples: expected a latent, found dict"),
             ({"samples": [z]}, made, {}, "samples: expected a latent, found list"),
             ({"samples": torch.zeros(1, 8, 20)}, made, {}, "found 1×8×20"),
-            ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, "expected N×4×H×W, found 1×16×3×4"),
+            ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, r"expected N×4×H×W, found 1×16×3×4\. Latents of flux, .*wan2\.1.* have 16 channels: load the VAE of your model"),
             ({"samples": z}, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "original tensor names of Stable Diffusion"),
-            ({"samples": z}, made, {"limit_gib": "much"}, "limit_gib: expected GiB, or 0 for the free memory, found 'much'"),
+            ({"samples": z}, made, {"limit_gib": "much"}, "limit_gib: expected GiB, such as 6.5, or auto for the free memory, found 'much'"),
             ({"samples": z}, made, {"limit_gib": -1.0}, "found -1.0"),
             ({"samples": z}, made, {"limit_gib": math.nan}, "found nan"),
             ({"samples": z}, made, {"limit_gib": math.inf}, "found inf"),
@@ -195,7 +195,7 @@ class Decodes(unittest.TestCase):
         made, z = comfy_vae(small_vae()), torch.randn(1, 4, 3, 4)
         with mock.patch("headroom_vae._core.memory_bytes", lambda: 3 << 30):
             self.assertEqual(decoded_by_node(made, z, limit_gib=3).shape, (1, 12, 16, 3))
-            message = "limit_gib: expected at most the 3.0 GiB of memory that cpu has, or 0 for the free memory, found 4"
+            message = "limit_gib: expected at most the 3.0 GiB of memory that cpu has, or auto for the free memory, found 4"
             with self.assertRaisesRegex(headroom_vae.InputError, message):
                 decoded_by_node(made, z, limit_gib=4)
 
@@ -269,17 +269,29 @@ class Decodes(unittest.TestCase):
         self.assertEqual(values, sorted(values))
         kind, picture, side = shown[-1][2]
         self.assertEqual((kind, picture.size, side), ("JPEG", (144, 160), 512))
+        self.assertIsNone(shown[0][2])
+        self.assertTrue(all(preview[1].getextrema() != ((127, 127),) * 3 for _, _, preview in shown if preview))
         decoded_by_node(made, z)
         self.assertTrue(all(preview is None for _, _, preview in comfyui_stand_in.ProgressBar.shown))
 
     def test_previews_show_rows_and_frames_that_are_done(self):
         module = nodes()
         made, picture = comfy_vae(small_vae()), torch.zeros(1, 3, 3, 20, 30)
+        self.assertIsNone(sys.modules["headroom_nodes.progress"].preview_of(made, picture, 15))
         picture[:, :, 1, :10] = 1
         shown = sys.modules["headroom_nodes.progress"].preview_of(made, picture, 15)
         self.assertIsNotNone(module)
         self.assertEqual(shown.size, (15, 10))
         self.assertEqual([shown.getpixel((3, row)) for row in (4, 5)], [(255, 255, 255), (127, 127, 127)])
+
+    @torch.no_grad()
+    def test_the_log_has_the_plan_and_the_result(self):
+        made, z = comfy_vae(small_vae()), torch.randn(1, 4, 9, 7)
+        with self.assertLogs("headroom", "INFO") as logged:
+            decoded_by_node(made, z)
+        plan, result = (record.getMessage() for record in logged.records)
+        self.assertRegex(plan, r"^VAE Decode \(Headroom\): about [0-9.]+ .?s by assumed costs, peak [0-9.]+ .iB$")
+        self.assertRegex(result, r"^VAE Decode \(Headroom\): [0-9.]+ m?s on cpu in fp32, peak [^\n]+$")
 
     @torch.no_grad()
     def test_interrupt_ends_the_decode(self):

@@ -138,7 +138,7 @@ class Encodes(unittest.TestCase):
             (pixels[..., :2], made, {}, "picture: expected N×3×H×W, found 1×2×16×16"),
             (pixels[:, :3], made, {}, "height"),
             (pixels, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
-            (pixels, made, {"limit_gib": -1.0}, "limit_gib: expected GiB, or 0 for the free memory, found -1.0"),
+            (pixels, made, {"limit_gib": -1.0}, "limit_gib: expected GiB, such as 6.5, or auto for the free memory, found -1.0"),
             (pixels, made, {"limit_gib": 1e9}, "limit_gib: expected at most the"),
             (pixels, made, {"scratch": "/etc"}, "scratch: expected an existing folder"),
         ):
