@@ -51,8 +51,8 @@ void CpuDevice::emit(const MapView& source, const Region& region, int64_t first_
 void CpuDevice::begin(TensorId id, int64_t items, const Interval& frames) {
   const Op& op = *steps_.graph.producer(id);
   if (op.kind == OpKind::statistics) {
-    steps_.statistics.insert_or_assign(id,
-                                       GroupStatistics(items, op.groups, op.by_frame ? frames : Interval{}));
+    steps_.statistics.insert_or_assign(
+        id, GroupStatistics(items, op.groups, op.by_frame ? frames : Interval{}, op.run_frames));
   } else {
     steps_.sums.insert_or_assign(id, KeyValueSums(items, {op.groups, head_channels(steps_.graph, op)}));
   }

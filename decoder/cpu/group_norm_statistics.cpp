@@ -108,11 +108,22 @@ bool GroupStatistics::finite() const {
   return true;
 }
 
+Moments GroupStatistics::moments_of(int64_t set, int64_t group) const {
+  if (!by_frame()) return moments_[static_cast<size_t>(set * groups_ + group)];
+  const int64_t frame = frames_.begin + set % frames_.length();
+  Moments moments;
+  const Interval run = intersect(frames_of_run(frame, run_frames_, frames_.end), frames_);
+  for (int64_t t = run.begin; t < run.end; ++t)
+    moments = merged(moments, moments_[static_cast<size_t>((set + t - frame) * groups_ + group)]);
+  return moments;
+}
+
 void GroupStatistics::affine(int64_t set, int64_t channels, const NormParameters& norm, float* scale,
                              float* shift) const {
   const int64_t group_channels = channels / groups_;
+  Moments moments;
   for (int64_t c = 0; c < channels; ++c) {
-    const Moments& moments = moments_[static_cast<size_t>(set * groups_ + c / group_channels)];
+    if (c % group_channels == 0) moments = moments_of(set, c / group_channels);
     const double variance = std::max(0.0, moments.m2 / moments.count);
     const double factor = double(norm.weight[c]) / std::sqrt(variance + norm.epsilon);
     scale[c] = static_cast<float>(factor);

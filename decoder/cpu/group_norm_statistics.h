@@ -17,14 +17,16 @@ struct NormParameters {
 };
 
 /// Statistics of each group of channels of each batch item, or of each of its frames, gathered tile by tile;
-/// each position counts once. A set is an item or, with statistics by frame, one frame of an item.
+/// each position counts once. A set is an item or, with statistics by frame, one frame of an item. Frames of
+/// a run (frames_of_run()) merge their sets when a norm reads them.
 class GroupStatistics {
  public:
   GroupStatistics(int64_t items, int64_t groups) : GroupStatistics(items, groups, Interval{}) {}
   /// Each of these frames of an item has its own statistics; none: all frames share theirs.
-  GroupStatistics(int64_t items, int64_t groups, const Interval& frames)
+  GroupStatistics(int64_t items, int64_t groups, const Interval& frames, int32_t run_frames = 0)
       : groups_(groups),
         frames_(frames),
+        run_frames_(run_frames),
         moments_(static_cast<size_t>(items * std::max<int64_t>(1, frames.length()) * groups)) {}
 
   bool by_frame() const { return frames_.length() > 0; }
@@ -45,9 +47,11 @@ class GroupStatistics {
 
  private:
   void add_frame(const MapView& view, const Region& frame, int64_t items);
+  Moments moments_of(int64_t set, int64_t group) const;
 
   int64_t groups_;
   Interval frames_;  ///< of an item; empty if they share statistics
+  int32_t run_frames_;
   std::vector<Moments> moments_;
 };
 

@@ -158,4 +158,22 @@ void gate(CpuSteps&, const StepCall& call) {
   });
 }
 
+void modulate(CpuSteps&, const StepCall& call) {
+  const MapView &source = call.inputs[0], &factors = call.inputs[1], &target = call.target;
+  const int64_t channels = target.channels;
+  const Region region = call.inside();
+  for_rows(call.items, region, region.x.length() * channels, [&](const Row& row) {
+    std::vector<float> pixel(static_cast<size_t>(2 * channels));
+    float* first = target.at(row, region.x.begin);
+    kernels::widen(source.dtype, source.place(row, region.x.begin), first, region.x.length() * channels);
+    float* to = first;
+    for (int64_t x = region.x.begin; x < region.x.end; ++x, to += channels) {
+      kernels::widen(factors.dtype, factors.place(row, x), pixel.data(), 2 * channels);
+      const float *scale = pixel.data(), *shift = scale + channels;
+      for (int64_t c = 0; c < channels; ++c) to[c] = to[c] * scale[c] + shift[c];
+    }
+    kernels::activate(first, region.x.length() * channels, call.activation());
+  });
+}
+
 }  // namespace headroom::cpu_steps

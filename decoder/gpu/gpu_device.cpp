@@ -169,7 +169,7 @@ void GpuDevice::make_affines(const Pass& pass) {
     for (int64_t item = 0; item < steps_.sizes.items; ++item) {
       auto* scale = reinterpret_cast<float*>(steps_.state_at(steps_.layout.affines.at(op.output), item));
       steps_.gpu.run(gpu::Affine{reinterpret_cast<const Moments*>(steps_.statistics_of(op.inputs[1], item)),
-                                 sets, measured.groups, channels, measured.epsilon,
+                                 sets, measured.groups, channels, measured.run_frames, measured.epsilon,
                                  steps_.weights_of(op).scale, steps_.weights_of(op).norm_bias, scale,
                                  scale + int64_t{sets} * channels});
     }

@@ -176,6 +176,13 @@ void gate(GpuSteps& steps, const StepCall& call) {
   run_items<gpu::Gate>(steps, call, box_of(call.region));
 }
 
+void modulate(GpuSteps& steps, const StepCall& call) {
+  for (int64_t i = 0; i < call.items; ++i) {
+    steps.gpu.run(gpu::Modulate{steps.view_of(call.inputs[0], i), steps.view_of(call.inputs[1], i),
+                                steps.view_of(call.target, i), call.activation(), box_of(call.inside())});
+  }
+}
+
 void depth_to_space(GpuSteps& steps, const StepCall& call) {
   const Op& op = *call.op;
   const auto layout = [&](int64_t number) {

@@ -212,6 +212,13 @@ TensorId Graph::statistics(const std::string& name, TensorId x, int32_t groups, 
                 groups, {0, 0, 0}, true);
 }
 
+TensorId Graph::statistics_of_runs(const std::string& name, TensorId x, int32_t groups, double epsilon,
+                                   int32_t run_frames) {
+  const TensorId id = statistics(name, x, groups, epsilon, true);
+  ops_.back().run_frames = run_frames;
+  return id;
+}
+
 TensorId Graph::norm(const std::string& name, TensorId x, TensorId statistics, Activation activation,
                      int32_t frames_in_channels) {
   const Tensor from = tensor(x);
@@ -297,6 +304,16 @@ TensorId Graph::gate(const std::string& name, TensorId x) {
   const Tensor from = tensor(x);
   if (from.channels % 2 != 0) throw std::logic_error(name + ": a gate needs an even number of channels");
   return append({.name = name, .kind = OpKind::gate, .inputs = {x}}, from.channels / 2, from.scale);
+}
+
+TensorId Graph::modulate(const std::string& name, TensorId x, TensorId scale_and_shift,
+                         Activation activation) {
+  const Tensor from = tensor(x);
+  if (tensor(scale_and_shift).channels != 2 * from.channels || tensor(scale_and_shift).scale != from.scale)
+    throw std::logic_error(name + ": expected a scale and a shift for each value");
+  return append(
+      {.name = name, .kind = OpKind::modulate, .inputs = {x, scale_and_shift}, .activation = activation},
+      from.channels, from.scale);
 }
 
 TensorId Graph::activate(const std::string& name, TensorId x, Activation activation) {

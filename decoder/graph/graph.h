@@ -33,6 +33,7 @@ namespace headroom {
 //   unfold_frames     {x, z} -> y: the first frame of x. Each later frame of z becomes two: the first half
 //                     of its channels, then the second
 //   gate              {x} -> y: the first half of the channels * silu(the second half)
+//   modulate          {x, z} -> y: x * the first half of z's channels + the second half, then `activation`
 //   depth_to_space    {x} -> y: channels become the pixels of a square, and frames (DepthOrder). Channels
 //                     are repeated if there are too few
 //   space_to_depth    {x} -> y: the pixels of a square, and frames, become channels (Fold). Then each output
@@ -50,6 +51,7 @@ namespace headroom {
   X(interpolate)                    \
   X(unfold_frames)                  \
   X(gate)                           \
+  X(modulate)                       \
   X(depth_to_space)                 \
   X(space_to_depth)                 \
   X(linear_attention)               \
@@ -191,6 +193,14 @@ constexpr Interval attended_frames(AttentionFrames frames, int64_t frame, int64_
   return {frames == AttentionFrames::up_to_own ? 0 : frame, frame + 1};
 }
 
+/// The frames of a clip that share statistics with `frame`: the first run has one frame more than the
+/// `run_frames` of every later one. With 0, every frame is a run.
+constexpr Interval frames_of_run(int64_t frame, int32_t run_frames, int64_t frames_of_clip) {
+  if (run_frames == 0) return {frame, frame + 1};
+  const int64_t run = frame == 0 ? 0 : (frame - 1) / run_frames;
+  return {run == 0 ? 0 : run * run_frames + 1, std::min((run + 1) * run_frames + 1, frames_of_clip)};
+}
+
 /// The factor of the queries of attention with one head, 1/√channels.
 double attention_scale(int64_t channels);
 
@@ -273,7 +283,7 @@ struct ConvolutionTraits {
   /// channel repeats (0 0 1 1).
   bool tiled_shortcut = false;
   Activation activation = Activation::none;  ///< of the result
-  /// Modules whose weights are concatenated along the outputs. Empty: the operation's own module.
+  /// Modules whose weights and biases are concatenated along the outputs. Empty: the operation's own module.
   std::vector<std::string> stacked{};
   /// A batch norm with stored statistics, folded into kernel and bias. Empty: none.
   std::string batch_norm{};
@@ -349,8 +359,10 @@ struct Op {
   int32_t groups = 0;  ///< statistics, norm, conv; heads of key_value_sums and linear_attention
   double epsilon = 0;  ///< statistics, rms_norm, linear_attention, and of a convolution's batch norm
   Activation activation = Activation::none;
-  ConvolutionTraits convolution{};                 ///< conv
-  bool by_frame = false;                           ///< statistics: separately for each frame
+  ConvolutionTraits convolution{};  ///< conv
+  bool by_frame = false;            ///< statistics: separately for each frame
+  int32_t run_frames =
+      0;  ///< statistics by frame: several frames share theirs, as frames_of_run() says; 0: none do
   int32_t frames_in_channels = 1;                  ///< norm: as FramesInChannels::inputs
   AttentionFrames frames = AttentionFrames::each;  ///< attention
   /// rms_norm: number of axes of extent 1 after the channels of its only parameter, `<name>.gamma`; or one of
@@ -381,6 +393,9 @@ class Graph {
   TensorId upsample(const std::string& name, TensorId x, Axes<int32_t> factor);
   TensorId statistics(const std::string& name, TensorId x, int32_t groups, double epsilon,
                       bool by_frame = false);
+  /// Statistics over runs of frames: frame 0 and the `run_frames` after it, then as many for each run.
+  TensorId statistics_of_runs(const std::string& name, TensorId x, int32_t groups, double epsilon,
+                              int32_t run_frames);
   TensorId norm(const std::string& name, TensorId x, TensorId statistics, Activation activation,
                 int32_t frames_in_channels = 1);
   TensorId add(const std::string& name, TensorId a, TensorId b, Activation activation = Activation::none);
@@ -403,6 +418,8 @@ class Graph {
   /// `rest` has twice as many channels as `x`.
   TensorId unfold_frames(const std::string& name, TensorId x, TensorId rest);
   TensorId gate(const std::string& name, TensorId x);
+  /// `scale_and_shift` has twice as many channels as `x`.
+  TensorId modulate(const std::string& name, TensorId x, TensorId scale_and_shift, Activation activation);
   TensorId depth_to_space(const std::string& name, TensorId x, Axes<int32_t> factor);
   /// depth_to_space() that makes frames too. Of the first frame's `factor.t` frames only the last is used.
   TensorId depth_to_frames(const std::string& name, TensorId x, Axes<int32_t> factor);

@@ -135,7 +135,7 @@ class Device {
   virtual DeviceStatistics& statistics() = 0;
 
   /// Runs a step's operation, or moves values. Gather, norm, upsample and activate write zeros outside the
-  /// picture. Conv and rms_norm leave these positions undefined, and the interpreter then calls
+  /// picture. Conv, rms_norm and modulate leave these positions undefined, and the interpreter then calls
   /// fill_outside(). Other steps have no positions there. The kind must not be emit.
   virtual void run(const StepCall& call) = 0;
   /// Rounds a tile's values as storing and reading them back would.

@@ -96,7 +96,7 @@ namespace {
 
 /// True for steps that write nothing outside the picture (device.h). Gather, norm and upsample write zeros.
 bool leaves_outside(OpKind kind) {
-  return kind == OpKind::conv || kind == OpKind::rms_norm;
+  return kind == OpKind::conv || kind == OpKind::rms_norm || kind == OpKind::modulate;
 }
 
 /// Part of a tile in an interval along a carried axis: time, or rows if there is only one frame.

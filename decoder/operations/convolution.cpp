@@ -159,9 +159,11 @@ std::vector<Parameter> parameters(const Graph& graph, const Op& op) {
   if (frames > 1 || traits.over_frames) shape.push_back(frames);
   shape.insert(shape.end(), {op.kernel.y, op.kernel.x});
   std::vector<Parameter> list;
-  list.reserve(modules.size() + 6);
+  list.reserve(2 * modules.size() + 5);
   for (const std::string& module : modules) list.push_back({module + ".weight", shape});
-  if (traits.bias) list.push_back({op.name + ".bias", {outputs}});
+  if (traits.bias) {
+    for (const std::string& module : modules) list.push_back({module + ".bias", {shape[0]}});
+  }
   if (!traits.batch_norm.empty()) {
     for (const char* name : {".weight", ".bias", ".running_mean", ".running_var"})
       list.push_back({traits.batch_norm + name, {channels}});

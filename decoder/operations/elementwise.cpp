@@ -39,4 +39,18 @@ const Operation gate{
                      const Op& op) { return "gate " + std::to_string(output_channels(graph, op)); },
 };
 
+const Operation modulate{
+    .pointwise = true,
+    .cheap = true,
+    .pads = true,
+    .can_carry_rows = true,
+    .eager_copies = 1,
+    .flops_per_position = [](const Graph& graph, const Op& op,
+                             const Extent&) { return 7 * double(output_channels(graph, op)); },
+    .table_name =
+        [](const Graph& graph, const Op& op) {
+          return "modulate " + std::to_string(output_channels(graph, op)) + activation_text(op);
+        },
+};
+
 }  // namespace headroom::operations

@@ -138,6 +138,8 @@ namespace {
 std::string why_not(const Op& op) {
   const std::string whole = " of the whole clip, which a stream does not have yet";
   if (op.kind == OpKind::statistics && !op.by_frame) return op.name + " takes the mean and deviation" + whole;
+  if (op.run_frames > 0)
+    return op.name + " takes the mean and deviation of runs of frames, which may lie in two blocks";
   if (op.kind == OpKind::key_value_sums) return op.name + " sums keys and values" + whole;
   if (op.kind == OpKind::attention && op.frames == AttentionFrames::up_to_own)
     return op.name + " attends to all earlier frames of the clip, so its memory grows with the clip";

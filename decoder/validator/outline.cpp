@@ -217,7 +217,7 @@ bool check_carries(View& view, size_t p) {
   const std::set<OpKind> kinds{
       OpKind::gather,         OpKind::norm,       OpKind::rms_norm, OpKind::upsample, OpKind::depth_to_space,
       OpKind::space_to_depth, OpKind::conv,       OpKind::activate, OpKind::add,      OpKind::accumulate,
-      OpKind::store,          OpKind::statistics, OpKind::emit};
+      OpKind::store,          OpKind::statistics, OpKind::emit,     OpKind::modulate};
   for (const Step& step : pass.steps) {
     if (!kinds.contains(step.kind)) return refuse("a step of another kind needs whole tiles");
     if (step.edges == Edges::reflect)

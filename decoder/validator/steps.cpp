@@ -109,7 +109,8 @@ class StepCheck {
   bool check_widths() {
     const bool pads = step_.kind == OpKind::norm || step_.kind == OpKind::gather ||
                       step_.kind == OpKind::upsample || step_.kind == OpKind::conv ||
-                      step_.kind == OpKind::rms_norm || step_.kind == OpKind::activate;
+                      step_.kind == OpKind::rms_norm || step_.kind == OpKind::activate ||
+                      step_.kind == OpKind::modulate;
     for (Axis axis : kAxes) {
       const int32_t before = at(step_.halo.before, axis);
       const int32_t after = at(step_.halo.after, axis);

@@ -252,7 +252,7 @@ bool makes_positions(OpKind kind) {
   return kind == OpKind::gather || kind == OpKind::norm || kind == OpKind::upsample || kind == OpKind::conv ||
          kind == OpKind::add || kind == OpKind::attention || kind == OpKind::interpolate ||
          kind == OpKind::unfold_frames || kind == OpKind::rms_norm || kind == OpKind::gate ||
-         kind == OpKind::depth_to_space || kind == OpKind::space_to_depth ||
+         kind == OpKind::modulate || kind == OpKind::depth_to_space || kind == OpKind::space_to_depth ||
          kind == OpKind::linear_attention || kind == OpKind::activate;
 }
 

@@ -115,7 +115,7 @@ FoldedConvolution::FoldedConvolution(const Graph& graph, const Op& op, const Par
 /// Turns (x - mean) / sqrt(variance + epsilon) * weight + bias into a factor and a summand for each output.
 void FoldedConvolution::fold_batch_norm() {
   const auto outputs = static_cast<size_t>(shape_.outputs);
-  const size_t first = modules_ + (op_.convolution.bias ? 1 : 0);
+  const size_t first = modules_ * (op_.convolution.bias ? 2 : 1);
   const auto read = [&](size_t number) {
     std::vector<float> values(outputs);
     source_(parameters_[first + number], {0, shape_.outputs}, values.data());
@@ -285,7 +285,9 @@ void FoldedConvolution::add_shortcut(int64_t output, const Interval& inputs, flo
 void FoldedConvolution::read_bias(float* out, bool with_shift) const {
   if (product_) return product_->read_bias(out);
   std::fill_n(out, shape_.outputs, 0.0f);
-  if (op_.convolution.bias) source_(parameters_[modules_], {0, stored_outputs()}, out);
+  const int64_t of_module = stored_outputs() / static_cast<int64_t>(modules_);
+  for (size_t module = 0; op_.convolution.bias && module < modules_; ++module)
+    source_(parameters_[modules_ + module], {0, of_module}, out + static_cast<int64_t>(module) * of_module);
   if (op_.convolution.stored_order != StoredOrder::channel_row_column || op_.convolution.frames.several()) {
     const std::vector<float> stored(out, out + shape_.outputs);
     for (int64_t o = 0; o < shape_.outputs; ++o) out[o] = stored[static_cast<size_t>(stored_output(o))];

@@ -107,6 +107,10 @@ struct Runs {
   void operator()(const gpu::Gate& c) const {
     run("gate", plain(c.source), plain(c.target), plain(c.region));
   }
+  void operator()(const gpu::Modulate& c) const {
+    run("modulate", plain(c.source), plain(c.factors), plain(c.target), name_of(c.activation),
+        plain(c.region));
+  }
   void operator()(const gpu::Interpolate& c) const {
     run("interpolate", plain(c.source), plain(c.target), nb::make_tuple(c.factor_t, c.factor_y, c.factor_x),
         plain(c.source_extent), plain(c.region));
@@ -124,8 +128,8 @@ struct Runs {
     run("add_moments", plain(c.source), plain(c.region), c.groups, c.by_frame, number(c.state));
   }
   void operator()(const gpu::Affine& c) const {
-    run("affine", number(c.state), c.sets, c.groups, c.channels, c.epsilon, number(c.weight), number(c.bias),
-        number(c.scale), number(c.shift));
+    run("affine", number(c.state), c.sets, c.groups, c.channels, c.run_frames, c.epsilon, number(c.weight),
+        number(c.bias), number(c.scale), number(c.shift));
   }
   void operator()(const gpu::AddKeyValueSums& c) const {
     run("add_key_value_sums", plain(c.chunk), plain(c.region), c.heads, c.channels, number(c.sums));

@@ -102,6 +102,11 @@ class Accesses {
     reads(c.source, c.region);
     writes(c.target, c.region);
   }
+  void operator()(const Modulate& c) {
+    reads(c.source, c.region);
+    reads(c.factors, c.region);
+    writes(c.target, c.region);
+  }
   void operator()(const Interpolate& c) {
     const auto from = [](const Span& span, int32_t factor, int32_t extent) {
       if (factor == 1) return span;

@@ -15,11 +15,11 @@ namespace {
 constexpr size_t kAlignment = 4096;
 constexpr int64_t kSegmentBytes = int64_t{2} << 20;
 constexpr const char* kCalls[] = {
-    "Gather",      "Copy",       "Add",    "Normalise",       "PixelNorm",       "Upsample",
-    "Shuffle",     "Fold",       "Gate",   "Interpolate",     "UnfoldFrames",    "Activate",
-    "FillOutside", "AddMoments", "Affine", "AddKeyValueSums", "LinearAttention", "Convolve",
-    "Interleave",  "Attend",     "Emit",   "EmitPlanes",      "LoadPlanes",      "CheckFinite",
-    "Checksum",    "Pack"};
+    "Gather",      "Copy",        "Add",        "Normalise", "PixelNorm",       "Upsample",
+    "Shuffle",     "Fold",        "Gate",       "Modulate",  "Interpolate",     "UnfoldFrames",
+    "Activate",    "FillOutside", "AddMoments", "Affine",    "AddKeyValueSums", "LinearAttention",
+    "Convolve",    "Interleave",  "Attend",     "Emit",      "EmitPlanes",      "LoadPlanes",
+    "CheckFinite", "Checksum",    "Pack"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
 AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {

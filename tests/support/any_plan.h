@@ -42,8 +42,10 @@ template <typename Draw>
 DrawnRequest draw_request(uint64_t seed, Random& random, const DecodeStyle& style, const Draw& draw) {
   const DrawnModel drawn = draw(random);
   const auto side = [&] { return random.integer(style.least_side, style.most_side); };
-  const Extent extent{drawn.model.decodes_clips ? random.integer(1, style.most_frames) : 1, side(),
-                      side() + style.more_columns};
+  Extent extent{drawn.model.decodes_clips ? random.integer(1, style.most_frames) : 1, side(),
+                side() + style.more_columns};
+  while (!wrong_frames(drawn.model, extent_at(picture_scale(drawn.model.graph), extent).t).empty())
+    --extent.t;
   const Dtype dtype = !style.in_16_bits ? Dtype::fp32 : random.pick<Dtype>({Dtype::bf16, Dtype::fp16});
   const int64_t batch = random.integer(1, style.most_batch), micro_batch = random.integer(1, batch);
   const Request request = request_for(drawn.model, extent, batch, dtype, style.device);

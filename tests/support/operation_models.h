@@ -22,7 +22,7 @@ class OperationModel {
     channels_ = 2 * random.integer(1, 12) - (!halves && random.chance(0.4) ? 1 : 0);
     // Now and then more than a thread block of a GPU covers at once. Such a model has no wide convolutions.
     const bool few = kind == OpKind::conv || kind == OpKind::add || kind == OpKind::unfold_frames ||
-                     kind == OpKind::space_to_depth;
+                     kind == OpKind::modulate || kind == OpKind::space_to_depth;
     const bool wide =
         kind != OpKind::attention && kind != OpKind::linear_attention && !strided && random.chance(0.25);
     if (wide) channels_ = few ? 130 : random.pick<int64_t>({264, 520, 1152});
@@ -51,6 +51,12 @@ class OperationModel {
     return static_cast<int32_t>(random_.chance(0.5) ? 1 : random_.chance(0.5) ? channels_ / 2 : 2);
   }
 
+  TensorId statistics() {
+    if (random_.chance(0.3))
+      return graph().statistics_of_runs("sums", x_, groups(), 1e-5, random_.pick<int32_t>({1, 2, 2}));
+    return graph().statistics("sums", x_, groups(), 1e-5, random_.chance(0.5));
+  }
+
   TensorId make(OpKind kind) {
     const bool in_time = clips() && random_.chance(0.5);
     switch (kind) {
@@ -62,8 +68,7 @@ class OperationModel {
                                         {.edges = edges()});
         return graph().upsample("op", x_, {1, 2, 2});
       case OpKind::norm:
-        return graph().norm("op", x_, graph().statistics("sums", x_, groups(), 1e-5, random_.chance(0.5)),
-                            activation());
+        return graph().norm("op", x_, statistics(), activation());
       case OpKind::add:
         return graph().add("op", x_, convolved("other", channels_), activation());
       case OpKind::attention:
@@ -84,6 +89,8 @@ class OperationModel {
                          {.over_frames = true, .before_first = BeforeFirst::zeros_instead_of_first_frame}));
       case OpKind::gate:
         return graph().gate("op", x_);
+      case OpKind::modulate:
+        return graph().modulate("op", x_, convolved("factors", 2 * channels_), activation());
       case OpKind::depth_to_space:
         return depth_to_space(in_time);
       case OpKind::space_to_depth:

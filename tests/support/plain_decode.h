@@ -93,6 +93,14 @@ class PlainDecode {
           return at(c, t, y, x) * silu(at(c + half, t, y, x));
         });
       }
+      case OpKind::modulate: {
+        const Values& factors = tensors_[index(op.inputs[1])];
+        const int64_t channels = graph_.tensor(op.output).channels;
+        return each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
+          return at(c, t, y, x) * factors[place(op.inputs[1], c, t, y, x)] +
+                 factors[place(op.inputs[1], channels + c, t, y, x)];
+        });
+      }
       case OpKind::activate:
         return each(op, at);
       case OpKind::interpolate:
@@ -172,16 +180,21 @@ class PlainDecode {
     for (const Parameter& parameter : parameters_of(graph_, op))
       named[parameter.name] = std::move(values[named.size()]);
     const auto modules = traits.stacked.empty() ? std::vector<std::string>{op.name} : traits.stacked;
-    std::vector<float> weights;
-    for (const std::string& module : modules) {
-      const std::vector<float>& own = named.at(module + ".weight");
-      weights.insert(weights.end(), own.begin(), own.end());
-    }
+    const auto stacked = [&](const char* leaf) {
+      std::vector<float> all;
+      for (const std::string& module : modules) {
+        const std::vector<float>& own = named.at(module + leaf);
+        all.insert(all.end(), own.begin(), own.end());
+      }
+      return all;
+    };
+    const std::vector<float> weights = stacked(".weight"),
+                             biases = traits.bias ? stacked(".bias") : std::vector<float>{};
     const auto of_channel = [&](const std::string& name, int64_t channel) {
       return double(named.at(name)[static_cast<size_t>(channel)]);
     };
     each(op, [&](int64_t o, int64_t t, int64_t y, int64_t x) {
-      double sum = traits.bias ? of_channel(op.name + ".bias", o) : 0;
+      double sum = traits.bias ? double(biases[static_cast<size_t>(o)]) : 0;
       for (int64_t i = 0; i < inputs * k.t * k.y * k.x; ++i) {
         const int64_t c = i / (k.t * k.y * k.x), kt = i / (k.y * k.x) % k.t, ky = i / k.x % k.y, kx = i % k.x;
         int64_t frame = t * op.stride.t + kt - (k.t - 1 - traits.frames_ahead);
@@ -225,14 +238,22 @@ class PlainDecode {
     const auto weights = parameters(op);
     const Extent size = extent(op.output);
     const int64_t of_group = graph_.tensor(op.output).channels / measured.groups;
-    // Values of a group, of all frames or of frame t.
+    // Frame 0 belongs to the first run, whose other frames are as many as those of each later run.
+    const auto run_of = [&](int64_t t) {
+      if (!measured.by_frame) return Interval{0, size.t};
+      if (measured.run_frames == 0) return Interval{t, t + 1};
+      int64_t begin = 0, end = measured.run_frames + 1;
+      while (end <= t) begin = std::exchange(end, end + measured.run_frames);
+      return Interval{begin, std::min(end, size.t)};
+    };
+    // Values of a group, of the frames that share statistics with frame t.
     const auto for_group = [&](int64_t group, int64_t t, const auto& use) {
       for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c)
-        for (int64_t f = measured.by_frame ? t : 0; f < (measured.by_frame ? t + 1 : size.t); ++f)
+        for (int64_t f = run_of(t).begin; f < run_of(t).end; ++f)
           for (int64_t i = 0; i < size.y * size.x; ++i)
             use(tensors_[index(op.inputs[0])][place(op.inputs[0], c, f, i / size.x, i % size.x)]);
     };
-    const auto count = double(of_group * (measured.by_frame ? 1 : size.t) * size.y * size.x);
+    const auto count = [&](int64_t t) { return double(of_group * run_of(t).length() * size.y * size.x); };
     std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> known;  // mean and deviation
     each(op, [&](int64_t c, int64_t t, int64_t y, int64_t x) {
       const int64_t group = c / of_group;
@@ -241,9 +262,9 @@ class PlainDecode {
       if (fresh) {
         double sum = 0, squares = 0;
         for_group(group, t, [&](double value) { sum += value; });
-        mean = sum / count;
+        mean = sum / count(t);
         for_group(group, t, [&, mean = mean](double value) { squares += (value - mean) * (value - mean); });
-        deviation = std::sqrt(squares / count + measured.epsilon);
+        deviation = std::sqrt(squares / count(t) + measured.epsilon);
       }
       const auto channel = static_cast<size_t>(c);
       const double value = tensors_[index(op.inputs[0])][place(op.inputs[0], c, t, y, x)];

@@ -122,6 +122,12 @@ struct Gate {
   View source, target;
   Box region;
 };
+/// target = activation(source * a + b): a is the first half of the channels of `factors`, b the second.
+struct Modulate {
+  View source, factors, target;
+  Activation activation = Activation::none;
+  Box region;
+};
 /// Linear upsampling (decoder/cpu/frames.cpp).
 struct Interpolate {
   View source, target;
@@ -168,10 +174,11 @@ int64_t partial_moments(const Box& region, int64_t channels, int64_t groups);
 int64_t moment_counters(const Box& region, int64_t channels, int64_t groups, bool by_frame);
 
 /// Scale and shift of each channel of each set so that x * scale + shift = (x - mean) / sqrt(m2 / count +
-/// epsilon) * weight + bias.
+/// epsilon) * weight + bias. Sets that are frames of one run (frames_of_run()) use its merged moments.
 struct Affine {
   const Moments* state = nullptr;  ///< [sets][groups]
   int32_t sets = 1, groups = 1, channels = 0;
+  int32_t run_frames = 0;
   double epsilon = 0;
   const float* weight = nullptr;
   const float* bias = nullptr;
@@ -354,11 +361,11 @@ struct Pack {
 };
 
 // The list of calls.
-#define HEADROOM_GPU_CALLS(X)                                                                                \
-  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(SpaceToDepth),       \
-      X(Gate), X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), X(Affine),       \
-      X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit), X(EmitPlanes), \
-      X(LoadPlanes), X(CheckFinite), X(Checksum), X(Pack)
+#define HEADROOM_GPU_CALLS(X)                                                                            \
+  X(Gather), X(Copy), X(Add), X(Normalise), X(RmsNorm), X(Upsample), X(DepthToSpace), X(SpaceToDepth),   \
+      X(Gate), X(Modulate), X(Interpolate), X(UnfoldFrames), X(Activate), X(FillOutside), X(AddMoments), \
+      X(Affine), X(AddKeyValueSums), X(LinearAttention), X(Convolve), X(Interleave), X(Attend), X(Emit), \
+      X(EmitPlanes), X(LoadPlanes), X(CheckFinite), X(Checksum), X(Pack)
 
 #define X(Type) Type
 using Call = std::variant<HEADROOM_GPU_CALLS(X)>;

@@ -88,6 +88,52 @@ void start(const Gate& call, StreamHandle stream) {
 
 namespace {
 
+template <class From>
+struct Modulated {
+  Modulate call;
+
+  struct Loaded {
+    typename From::Raw value, scale, shift;
+  };
+  struct Row {
+    const std::byte *from, *factors;  ///< the region's first pixel
+  };
+
+  __host__ __device__ const View& target() const { return call.target; }
+  __device__ Row row(const Site& site) const {
+    return {value_of<From>(call.source, site.t, site.y, call.region.x.begin, site.channel),
+            value_of<From>(call.factors, site.t, site.y, call.region.x.begin, site.channel)};
+  }
+  __device__ Loaded load(const Row& row, int32_t x) const {
+    const Dtype dtype = call.factors.dtype;
+    const int64_t pixel = x - call.region.x.begin;
+    const std::byte* factors = row.factors + pixel * pixel_bytes<From>(call.factors);
+    return {From::load(call.source.dtype, row.from + pixel * pixel_bytes<From>(call.source)),
+            From::load(dtype, factors),
+            From::load(dtype, factors + call.target.channels * From::bytes(dtype))};
+  }
+  template <int V>
+  __device__ void finish(const Row&, int32_t, const Loaded& loaded, float (&values)[V]) const {
+    float scales[V], shifts[V];
+    From::widen(call.source.dtype, loaded.value, values);
+    From::widen(call.factors.dtype, loaded.scale, scales);
+    From::widen(call.factors.dtype, loaded.shift, shifts);
+#pragma unroll
+    for (int i = 0; i < V; ++i) values[i] = values[i] * scales[i] + shifts[i];
+    gpu::activate(call.activation, values);
+  }
+};
+
+}  // namespace
+
+void start(const Modulate& call, StreamHandle stream) {
+  with_access({&call.source, &call.factors}, call.target, [&]<class From, class To>(From, To) {
+    launch_make<To>("modulate", Modulated<From>{call}, call.region, stream);
+  });
+}
+
+namespace {
+
 /// Copies a region, optionally with an activation.
 template <class From, bool activates>
 struct Copied {

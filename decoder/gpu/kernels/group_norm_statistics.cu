@@ -259,7 +259,13 @@ __global__ void __launch_bounds__(kThreads) make_scales(const __grid_constant__ 
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= int64_t{call.sets} * call.channels) return;
   const auto set = static_cast<int32_t>(i / call.channels), c = static_cast<int32_t>(i % call.channels);
-  const Moments moments = call.state[int64_t{set} * call.groups + c / (call.channels / call.groups)];
+  const int32_t group = c / (call.channels / call.groups), run = call.run_frames;
+  const int32_t number = run > 0 && set > 0 ? (set - 1) / run : 0;
+  const int32_t begin = run == 0 ? set : number == 0 ? 0 : number * run + 1;
+  const int32_t end = run == 0 ? set + 1 : min((number + 1) * run + 1, call.sets);
+  Moments moments;
+  for (int32_t own = begin; own < end; ++own)
+    moments = merged(moments, call.state[int64_t{own} * call.groups + group]);
   const double variance = fmax(0.0, moments.m2 / moments.count);
   const double factor = double(call.weight[c]) / sqrt(variance + call.epsilon);
   call.scale[i] = static_cast<float>(factor);

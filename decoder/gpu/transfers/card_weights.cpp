@@ -117,8 +117,12 @@ void CardWeights::add_convolution(const Op& op, std::byte* to, Lists& lists) con
     to += list.values() * bytes_per_element(dtype_);
     lists.push_back(list);
   }
-  const DeviceArray* bias = traits.bias ? &parameters_.of(parameters[modules]) : nullptr;
-  lists.push_back(list_of(bias, shape.outputs, 0, dtype_, bias_at));
+  if (!traits.bias) return lists.push_back(list_of(nullptr, shape.outputs, 0, dtype_, bias_at));
+  for (size_t module = 0; module < modules; ++module) {
+    const int64_t first = static_cast<int64_t>(module) * outputs * bytes_per_element(dtype_);
+    lists.push_back(
+        list_of(&parameters_.of(parameters[modules + module]), outputs, 0, dtype_, bias_at + first));
+  }
 }
 
 void CardWeights::add_product(const Op& op, std::byte* to, Lists& lists) const {

@@ -54,7 +54,11 @@ class Unfolded {
     }
     size_t next = modules;
     const auto at = [&](int64_t channel) { return double(values_[next++][static_cast<size_t>(channel)]); };
-    if (traits.bias) sum += at(stored);
+    if (traits.bias) {
+      sum += double(values_[modules + static_cast<size_t>(stored / of_module)]
+                           [static_cast<size_t>(stored % of_module)]);
+      next += modules;
+    }
     if (!traits.batch_norm.empty()) {
       const double weight = at(o), bias = at(o), mean = at(o), variance = at(o);
       sum = (sum - mean) / std::sqrt(variance + op_.epsilon) * weight + bias;

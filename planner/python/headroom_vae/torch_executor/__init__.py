@@ -25,7 +25,7 @@ class Executor(Memory):
     gather, copy_box, upsample = moves.gather, moves.copy_box, moves.upsample
     depth_to_space, space_to_depth = moves.depth_to_space, moves.space_to_depth
     unfold_frames, interpolate, fill_outside = moves.unfold_frames, moves.interpolate, moves.fill_outside
-    add, activate, gate = pointwise.add, pointwise.activate, pointwise.gate
+    add, activate, gate, modulate = pointwise.add, pointwise.activate, pointwise.gate, pointwise.modulate
     normalise, rms_norm = pointwise.normalise, pointwise.rms_norm
     add_moments, affine = sums.add_moments, sums.affine
     add_key_value_sums, linear_attention = sums.add_key_value_sums, sums.linear_attention

@@ -80,3 +80,9 @@ def gate(memory: Memory, source: tuple, target: tuple, box: Box) -> None:
     for values, made in chunks(box, View(memory, source), target):
         passed, gates = values.split(target.channels, dim=-1)
         made.copy_(F.silu(gates.float()).mul_(passed))
+
+
+def modulate(memory: Memory, source: tuple, factors: tuple, target: tuple, activation: str, box: Box) -> None:
+    for values, both, made in chunks(box, View(memory, source), View(memory, factors), View(memory, target)):
+        scales, shifts = both.float().chunk(2, dim=-1)
+        _activated(torch.addcmul(shifts, values.float(), scales), activation, made)

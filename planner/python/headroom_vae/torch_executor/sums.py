@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Iterator
+
 import torch
 
 from .memory import Memory
@@ -34,15 +36,46 @@ def add_moments(memory: Memory, source: tuple, box: Box, groups: int, by_frame: 
 
 
 def affine(
-    memory: Memory, state: int, sets: int, groups: int, channels: int, epsilon: float, weight: int, bias: int, scale: int, shift: int
+    memory: Memory,
+    state: int,
+    sets: int,
+    groups: int,
+    channels: int,
+    run_frames: int,
+    epsilon: float,
+    weight: int,
+    bias: int,
+    scale: int,
+    shift: int,
 ) -> None:
-    """Scale and shift of each channel of each set, from the moments."""
-    moments = memory.at(state, memory.wide, (sets, groups, 3)).repeat_interleave(channels // groups, dim=1)
+    """Scale and shift of each channel of each set, from the moments. With runs of frames, a set is a frame."""
+    moments = memory.at(state, memory.wide, (sets, groups, 3))
+    if run_frames > 0:
+        moments = torch.cat([_merged(run) for run in moments.split([*run_lengths(sets, run_frames)])])
+    moments = moments.repeat_interleave(channels // groups, dim=1)
     weights, biases = (memory.at(address, torch.float32, (channels,)) for address in (weight, bias))
     scales, shifts = (memory.at(address, torch.float32, (sets, channels)) for address in (scale, shift))
     factors = weights / ((moments[..., 2] / moments[..., 0]).clamp_min(0) + epsilon).sqrt()
     scales.copy_(factors)
     shifts.copy_(biases - moments[..., 1] * factors)
+
+
+def run_lengths(frames: int, run_frames: int) -> Iterator[int]:
+    """Frames of each run of a clip: the first run has one frame more than the others."""
+    first = 0
+    while first < frames:
+        length = min(run_frames + (1 if first == 0 else 0), frames - first)
+        yield length
+        first += length
+
+
+def _merged(run: torch.Tensor) -> torch.Tensor:
+    """The merged moments of a run of frames, for each of its frames."""
+    count, mean, m2 = run.unbind(2)
+    total = count.sum(0)
+    of_all = (count * mean).sum(0) / total
+    merged = torch.stack([total, of_all, (m2 + count * (mean - of_all).square()).sum(0)], dim=1)
+    return merged.expand_as(run)
 
 
 def _heads(values: torch.Tensor, heads: int, channels: int) -> tuple[torch.Tensor, ...]:
