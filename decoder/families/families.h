@@ -15,6 +15,7 @@ const Family& family_of(const std::string& class_name);
 // The records of each file in this folder.
 std::vector<Family> autoencoder_dc_families();
 std::vector<Family> autoencoder_kl_families();
+std::vector<Family> cogvideox_families();
 std::vector<Family> hunyuan_image_families();
 std::vector<Family> hunyuan_video_families();
 std::vector<Family> hunyuan_video_15_families();

@@ -21,6 +21,7 @@ import torch
 from diffusers import (
     AutoencoderDC,
     AutoencoderKL,
+    AutoencoderKLCogVideoX,
     AutoencoderKLHunyuanImage,
     AutoencoderKLHunyuanImageRefiner,
     AutoencoderKLHunyuanVideo,
@@ -247,6 +248,18 @@ THREADS = 2  # rounding of sums depends on the number of threads
 OLD_NAMES = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
 
+# Frames are decoded in runs of two latent frames, and the first run has one more.
+COGVIDEOX_CASES = {
+    "cogvideox": ((1, 4, 5, 3, 2), {}),
+    "cogvideox_one_frame": ((2, 4, 1, 3, 5), {}),
+    "cogvideox_one_run": ((2, 3, 3, 2, 3), {"latent_channels": 3, "block_out_channels": [8, 16], "temporal_compression_ratio": 2}),
+    "cogvideox_no_frames": (
+        (1, 4, 7, 3, 3),
+        {"block_out_channels": [16, 8], "temporal_compression_ratio": 1, "layers_per_block": 0, "act_fn": "mish", "out_channels": 1},
+    ),
+}
+
+
 # Cases of AutoencoderKLTemporalDecoder: name: (latent's shape, changes to the config). A batch of clips follows one clip
 # after another there.
 TEMPORAL_DECODER_CASES = {
@@ -395,6 +408,12 @@ def ltx_config_of(changes):
     return config | ENCODER_OF_LTX | {"down_block_types": ["LTXVideoDownBlock3D"] * 4}
 
 
+def cogvideox_config_of(changes):
+    config = {"latent_channels": 4, "block_out_channels": [8, 8, 16], "layers_per_block": 1, "norm_num_groups": 4, **changes}
+    blocks = len(config["block_out_channels"])
+    return {**config, "up_block_types": ["CogVideoXUpBlock3D"] * blocks, "down_block_types": ["CogVideoXDownBlock3D"] * blocks}
+
+
 def temporal_decoder_config_of(changes):
     config = {"latent_channels": 4, "block_out_channels": [32, 64], "layers_per_block": 2, **changes}
     return {**config, "down_block_types": ["DownEncoderBlock2D"] * len(config["block_out_channels"])}
@@ -521,6 +540,8 @@ def main():
         make_video(AutoencoderKLLTX2Video(**ltx_2_config_of(changes)), root / name, shape)
     for name, (shape, changes) in LTX_CASES.items():
         make_video(AutoencoderKLLTXVideo(**ltx_config_of(changes)), root / name, shape)
+    for name, (shape, changes) in COGVIDEOX_CASES.items():
+        make_video(AutoencoderKLCogVideoX(**cogvideox_config_of(changes)), root / name, shape)
     for name, (shape, changes) in TEMPORAL_DECODER_CASES.items():
         make_clip_of_batch(AutoencoderKLTemporalDecoder(**temporal_decoder_config_of(changes)), root / name, shape)
     made = [folder for folder in root.iterdir() if not folder.name.startswith(MADE_ELSEWHERE)]

@@ -221,6 +221,28 @@ inline nlohmann::json random_seedvr2_config(Random& random) {
   return config;
 }
 
+/// Config of a small AutoencoderKLCogVideoX.
+inline nlohmann::json tiny_cogvideox_config() {
+  return {{"_class_name", "AutoencoderKLCogVideoX"},
+          {"latent_channels", 4},
+          {"block_out_channels", {8, 8, 16}},
+          {"layers_per_block", 1},
+          {"norm_num_groups", 4},
+          {"up_block_types", std::vector<std::string>(3, "CogVideoXUpBlock3D")}};
+}
+
+inline nlohmann::json random_cogvideox_config(Random& random) {
+  nlohmann::json config = tiny_cogvideox_config();
+  const auto widths = random.pick<std::vector<int64_t>>({{8}, {8, 16}, {16, 8}, {8, 8, 16}, {8, 16, 16}});
+  config["block_out_channels"] = widths;
+  config["up_block_types"] = std::vector<std::string>(widths.size(), "CogVideoXUpBlock3D");
+  config["layers_per_block"] = random.integer(0, 1);
+  config["latent_channels"] = random.pick<int64_t>({3, 4, 16});
+  config["out_channels"] = random.pick<int64_t>({1, 3});
+  config["temporal_compression_ratio"] = random.pick<int64_t>({1, 2, 4, 4});
+  return config;
+}
+
 /// Config of a small AutoencoderKLTemporalDecoder. Norms have 32 groups, so it needs at least 32 channels.
 inline nlohmann::json tiny_temporal_decoder_config() {
   return {{"_class_name", "AutoencoderKLTemporalDecoder"},

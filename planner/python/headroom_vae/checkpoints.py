@@ -252,6 +252,18 @@ def _svd(shapes: Shapes, module: Any) -> dict:
     }
 
 
+def _cogvideox(shapes: Shapes, module: Any) -> dict:
+    widths = _widths(shapes, "decoder.up", "block.0.conv2.conv.weight")
+    return {
+        "_class_name": _class_of("cogvideox"),
+        "latent_channels": shapes["decoder.conv_in.conv.weight"][1],
+        "out_channels": shapes["decoder.conv_out.conv.weight"][0],
+        "block_out_channels": widths,
+        "up_block_types": ["CogVideoXUpBlock3D"] * len(widths),
+        "layers_per_block": _numbered(shapes, r"decoder\.up\.0\.block\.(\d+)\.") - 1,
+    }
+
+
 def _stable_diffusion_encoder(shapes: Shapes, module: Any, config: dict) -> dict:
     if config["_class_name"] == _class_of("hunyuan_video"):
         return _hunyuan_video_encoder(shapes, config)
@@ -633,6 +645,7 @@ _SCHEMES = {
     "wan": _Scheme(_wan, _wan_encoder, unread=".time_conv."),
     "seedvr2": _Scheme(_seedvr2, _seedvr2_encoder),
     "svd": _Scheme(_svd),
+    "cogvideox": _Scheme(_cogvideox),
     "tiny": _Scheme(_tiny, _tiny_encoder, decoder=""),
     "taehv": _Scheme(_taehv),
 }
@@ -640,7 +653,7 @@ _SCHEMES = {
 
 _KNOWN = (
     "Stable Diffusion", "SDXL", "SD3", "FLUX", "FLUX.2", "TAESD", "taehv", "Wan", "Qwen-Image", "HunyuanImage", "HunyuanVideo", "HunyuanVideo 1.5", "LTX",
-    "SeedVR2", "Stable Video Diffusion",
+    "SeedVR2", "Stable Video Diffusion", "CogVideoX",
 )  # fmt: skip
 
 _HUNYUAN_VIDEO_CLIPS = (

@@ -734,7 +734,7 @@ def _profiled_direction(vae: Any, model: _core.Model, profile: str) -> str:
 
     Accepts profiles of pictures and of clips, and of either device, because the VAE may move to the other device later."""
     channels, refused = model.latent_channels, None
-    latents = [[1, channels, 1, 1], *([[1, channels, 2, 1, 1]] if model.decodes_clips else [])]
+    latents = [[1, channels, 1, 1], *([[1, channels, 3, 1, 1]] if model.decodes_clips else [])]
     directions = ("decode", "encode") if model.has_encoder else ("decode",)
     for direction, device, latent in itertools.product(directions, ("cpu", "cuda"), latents):
         _, _, frames, height, width = model.picture_shape(latent)

@@ -35,6 +35,8 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
     bool clips = false;
   };
   const std::vector<Expected> all{
+      {"cogvideox", "AutoencoderKLCogVideoX", 16, 0.7, 123368451, {4, 8, 8}, true},
+      {"cogvideox-2b", "AutoencoderKLCogVideoX", 16, 1.15258426, 123368451, {4, 8, 8}, true},
       {"flux", "AutoencoderKL", 16, 0.3611, 49545475, {1, 8, 8}},
       {"hunyuan-image-2.1", "AutoencoderKLHunyuanImage", 64, 0.75289, 260567939, {1, 32, 32}},
       {"hunyuan-image-3", "AutoencoderKLConv3D", 32, 0.562679178327931, 871332483, {1, 16, 16}},

@@ -78,6 +78,19 @@ TEST_CASE("original names of Stable Video Diffusion, whose temporal blocks are s
       {"", "first_stage_model."});
 }
 
+TEST_CASE("original names of CogVideoX, whose norms have modules for scale and shift") {
+  check_stored(
+      {{"decoder.conv_in.conv.weight", "decoder.conv_in.conv.weight"},
+       {"decoder.mid_block.resnets.0.norm1.norm_layer.weight", "decoder.mid.block_1.norm1.norm_layer.weight"},
+       {"decoder.mid_block.resnets.1.norm2.conv_y.conv.bias", "decoder.mid.block_2.norm2.conv_y.conv.bias"},
+       {"decoder.up_blocks.0.resnets.3.conv1.conv.weight", "decoder.up.3.block.3.conv1.conv.weight"},
+       {"decoder.up_blocks.1.resnets.0.conv_shortcut.weight", "decoder.up.2.block.0.nin_shortcut.weight"},
+       {"decoder.up_blocks.0.upsamplers.0.conv.bias", "decoder.up.3.upsample.conv.bias"},
+       {"decoder.norm_out.conv_b.conv.weight", "decoder.norm_out.conv_b.conv.weight"},
+       {"decoder.conv_out.conv.bias", "decoder.conv_out.conv.bias"}},
+      {"", "first_stage_model."});
+}
+
 TEST_CASE("HunyuanVideo's names, whose convolutions are modules in modules") {
   const TensorNames original({"vae.decoder.conv_in.conv.weight", "vae.post_quant_conv.weight",
                               "vae.decoder.up_blocks.0.upsamplers.0.conv.conv.bias"});

@@ -159,6 +159,10 @@ TEST_CASE(
   check_any_plan_of_clips(18000, 40, 4, test::random_temporal_decoder_config);
 }
 
+TEST_CASE("any plan of an AutoencoderKLCogVideoX gives the frames of its untiled decode, within its peak") {
+  check_any_plan_of_clips(21000, 40, 2, test::random_cogvideox_config);
+}
+
 TEST_CASE("any plan of HunyuanImage's refiner gives the frames of its untiled decode, within its peak") {
   check_any_plan_of_clips(12000, 40, 1, test::random_hunyuan_image_refiner_config);
 }

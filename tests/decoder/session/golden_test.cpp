@@ -59,7 +59,7 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     of_one_frame += models.size() > 1 ? 1 : 0;
   }
   CHECK(of_one_frame >= 4);
-  CHECK(cases == 104);
+  CHECK(cases == 108);
 }
 
 }  // namespace

@@ -154,6 +154,10 @@ TEST_CASE("any plan for a GPU: AutoencoderKLTemporalDecoder", "[long]") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_temporal_decoder_config);
 }
 
+TEST_CASE("any plan for a GPU: AutoencoderKLCogVideoX", "[long]") {
+  check_drawn_plans(test::kSanitized ? 1 : 12, 5, test::random_cogvideox_config);
+}
+
 TEST_CASE("any plan for a GPU: HunyuanImage's refiner") {
   check_drawn_plans(test::kSanitized ? 1 : 12, 3, test::random_hunyuan_image_refiner_config);
 }

@@ -102,6 +102,10 @@ TEST_CASE("several ranks: a decoder of two branches, with zeros at both ends of 
   check_drawn_ranks(12, 3, test::random_temporal_decoder_config);
 }
 
+TEST_CASE("several ranks: statistics over runs of frames") {
+  check_drawn_ranks(12, 5, test::random_cogvideox_config);
+}
+
 TEST_CASE("several ranks: HunyuanImage's refiner") {
   check_drawn_ranks(12, 3, test::random_hunyuan_image_refiner_config);
 }

@@ -424,6 +424,8 @@ class Families(tiny.Case):
             (tiny.ltx2_video, {}, clips),
             (tiny.ltx2_video, {"decoder_causal": True, "decoder_spatial_padding_mode": "zeros"}, [(1, 4, 2, 3, 2)]),
             (tiny.ltx_video, {}, [(1, 4, 3, 3, 5)]),
+            (tiny.cogvideox, {}, [(2, 4, frames, 5, 3) for frames in (1, 3, 7)]),
+            (tiny.cogvideox, {"temporal_compression_ratio": 2, "act_fn": "relu"}, [(1, 4, 5, 3, 2)]),
             (tiny.temporal_decoder, {}, clips),
             (tiny.temporal_decoder, {"layers_per_block": 1, "block_out_channels": (64,)}, [(1, 4, 2, 6, 3)]),
         ):  # fmt: skip
@@ -432,6 +434,17 @@ class Families(tiny.Case):
                     self.check(make(**config), shape)
         with self.assertRaisesRegex(headroom_vae.HeadroomError, "timestep_conditioning"):
             headroom_vae.enable(tiny.ltx_video(timestep_conditioning=True), limit="256MiB")
+
+    def test_runs_of_frames(self):
+        """CogVideoX's norms see the frames of one run. Clips with a first run of another length are refused."""
+        vae = tiny.cogvideox()
+        vae.num_latent_frames_batch_size = 4
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "num_latent_frames_batch_size is 4"):
+            headroom_vae.enable(vae, limit="256MiB")
+        vae.num_latent_frames_batch_size = 2
+        headroom_vae.enable(vae, limit="256MiB")
+        with self.assertRaisesRegex(headroom_vae.InputError, "A latent has 1 plus a multiple of 2 frames"):
+            vae.decode(latent(1, 4, 4, 3, 3))
 
     def test_frames_as_a_batch(self):
         """Stable Video Diffusion's pipeline decodes a run of frames at a time. Each run is a clip."""

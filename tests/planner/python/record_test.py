@@ -25,7 +25,7 @@ SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/recordi
 COUNTED = [(tiny.kl, 1), (tiny.asymmetric, 1), (tiny.flux2, 1), (tiny.wan, 5), (tiny.wan22, 5), (tiny.qwen, 5)]
 OTHERS = [(tiny.dc, 1), (tiny.autoencoder_tiny, 1), (tiny.hunyuan_image, 1), (tiny.hunyuan_video, 9), (tiny.hunyuan_video_15, 9),
           (tiny.hunyuan_image_refiner, 3), (tiny.ltx2_video, 9), (tiny.ltx_video, 9), (tiny.qwen21, 1),
-          (tiny.temporal_decoder, 3)]
+          (tiny.temporal_decoder, 3), (tiny.cogvideox, 9)]
 
 
 def latent_of(vae, width=128, height=64, frames=1):

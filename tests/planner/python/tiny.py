@@ -198,6 +198,13 @@ def ltx_video(**config):
     )
 
 
+def cogvideox(**config):
+    config = {"latent_channels": 4, "block_out_channels": (8, 8, 16), "layers_per_block": 1, "norm_num_groups": 4, **config}
+    blocks = len(config["block_out_channels"])
+    up, down = ("CogVideoXUpBlock3D",) * blocks, ("CogVideoXDownBlock3D",) * blocks
+    return seeded(diffusers.AutoencoderKLCogVideoX, up_block_types=up, down_block_types=down, **config)
+
+
 def temporal_decoder(**config):
     """Takes the frames of clips as a batch. Its decode needs their number."""
     config = {"block_out_channels": (32, 64), "layers_per_block": 2, **config}

@@ -47,6 +47,7 @@ DECODES = {
     "AutoencoderKLLTXVideo": (tiny.ltx_video, (1, 3, 8, 10)),
     "AutoencoderKLQwenImage": (tiny.qwen, (1, 3, 8, 10)),
     "AutoencoderKLQwenImage21": (tiny.qwen21, (1, 1, 8, 10)),
+    "AutoencoderKLCogVideoX": (tiny.cogvideox, (1, 5, 8, 10)),
     "AutoencoderKLTemporalDecoder": (tiny.temporal_decoder, (2, 3, 8, 10)),
     "AutoencoderKLWan": (tiny.wan, (1, 3, 8, 10)),
     "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 8, 10)),

@@ -40,6 +40,7 @@ TEST_CASE("the smallest of the few small shapes is the smallest of all shapes") 
                                                  {"qwen-image", {1, 96, 128}},
                                                  {"wan2.1", {7, 60, 33}},
                                                  {"wan2.2", {5, 44, 80}},
+                                                 {"cogvideox", {7, 40, 60}},
                                                  {"hunyuan-video", {9, 34, 60}},
                                                  {"hunyuan-video-1.5", {6, 23, 40}},
                                                  {"ltx-video", {9, 16, 24}},

@@ -99,6 +99,7 @@ TEST_CASE("picture of the decoder: each family has each operation once, and all 
                                                                     {"sana-dc-ae-f32c32", 1},
                                                                     {"wan2.1", 9},
                                                                     {"wan2.1", 1},
+                                                                    {"cogvideox", 9},
                                                                     {"hunyuan-video", 9},
                                                                     {"ltx-video", 9},
                                                                     {"hunyuan-image-2.1", 1},
