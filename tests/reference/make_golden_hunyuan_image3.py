@@ -7,17 +7,8 @@ Each case is a folder hunyuan_image3*: config.json and the output expected.npy. 
 in make_golden.py. Needs torch, diffusers and numpy, and no network.
 """
 
-import json
-import shutil
-import sys
-from pathlib import Path
-
-import numpy as np
-import torch
-
+from golden_cases import make_all
 from hunyuan_image3 import HunyuanImage3
-from make_golden import LATENT_SEED, THREADS, WEIGHTS_SEED
-from random_weights import fill_module, random_latent
 
 # name: (latent shape, changes to the config)
 CASES = {
@@ -42,25 +33,5 @@ def config_of(changes):
     }
 
 
-def make(folder, shape, config):
-    model = fill_module(HunyuanImage3(config), WEIGHTS_SEED).eval()
-    with torch.inference_mode():
-        picture = model.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).numpy()
-    folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    np.save(folder / "expected.npy", np.ascontiguousarray(picture))
-
-
-def main():
-    torch.set_num_threads(THREADS)
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
-    for folder in root.glob("hunyuan_image3*"):
-        shutil.rmtree(folder)
-    for name, (shape, changes) in CASES.items():
-        make(root / name, shape, config_of(changes))
-    total = sum(file.stat().st_size for file in root.glob("hunyuan_image3*/*"))
-    print(f"{len(CASES)} cases, {total / 1024:.0f} KiB in {root}")
-
-
 if __name__ == "__main__":
-    main()
+    make_all(["hunyuan_image3"], (HunyuanImage3, config_of, CASES))

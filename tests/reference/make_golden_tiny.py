@@ -7,16 +7,7 @@ Each case is a folder taehv* or taef2*: config.json and the output expected.npy.
 make_golden.py. Needs torch, diffusers and numpy, and no network.
 """
 
-import json
-import shutil
-import sys
-from pathlib import Path
-
-import numpy as np
-import torch
-
-from make_golden import LATENT_SEED, THREADS, WEIGHTS_SEED
-from random_weights import fill_module, random_latent
+from golden_cases import make_all
 from tiny_decoders import TAEF2, TAEHV
 
 # name: (latent shape, changes to the config)
@@ -65,27 +56,5 @@ def config_of(changes):
     return config | changes
 
 
-def make(folder, shape, decoder, config):
-    model = fill_module(decoder(config), WEIGHTS_SEED).eval()
-    with torch.inference_mode():
-        made = model.decode(torch.from_numpy(random_latent(shape, LATENT_SEED))).numpy()
-    folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    np.save(folder / "expected.npy", np.ascontiguousarray(made[:, :, 0] if made.ndim == 5 and made.shape[2] == 1 else made))
-
-
-def main():
-    torch.set_num_threads(THREADS)
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "data" / "golden")
-    for folder in [*root.glob("taehv*"), *root.glob("taef2*")]:
-        shutil.rmtree(folder)
-    for name, (shape, changes) in CASES.items():
-        make(root / name, shape, TAEHV, config_of(changes))
-    for name, (shape, changes) in TAEF2_CASES.items():
-        make(root / name, shape, TAEF2, taef2_config_of(changes))
-    total = sum(file.stat().st_size for pattern in ("taehv*/*", "taef2*/*") for file in root.glob(pattern))
-    print(f"{len(CASES) + len(TAEF2_CASES)} cases, {total / 1024:.0f} KiB in {root}")
-
-
 if __name__ == "__main__":
-    main()
+    make_all(["taehv", "taef2"], (TAEHV, config_of, CASES), (TAEF2, taef2_config_of, TAEF2_CASES))
