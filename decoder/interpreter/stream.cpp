@@ -84,7 +84,8 @@ int64_t Stream::frames_ready(int64_t frames, bool ends) const {
   return after.emitted() - frames_.emitted();
 }
 
-void Stream::require_shape(const ArrayView& input, bool ends) const {
+void Stream::require(const ArrayView& input, bool ends) const {
+  if (ended_) throw InputError("this stream has ended; open another one");
   std::vector<int64_t> expected = shape_;
   const bool clip = input.shape.size() == shape_.size();
   if (clip) expected[kFrames] = input.shape[kFrames];
@@ -119,8 +120,7 @@ Array Stream::part(const ArrayView& input, const Interval& frames) const {
 }
 
 void Stream::push(const ArrayView& input, bool ends, PictureSink& sink) {
-  if (ended_) throw InputError("this stream has ended; open another one");
-  require_shape(input, ends);
+  require(input, ends);
   const int64_t taken = taken_ + input.shape[kFrames], latents = latent_frames(taken);
   const Tensor& output = model_.graph.tensor(model_.graph.output());
   const Extent extent = extent_of(output, latent_of(model_.graph, plan_.request));

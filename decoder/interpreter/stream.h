@@ -29,9 +29,11 @@ class Stream {
 
   /// Output frames of a push of `frames` input frames, or of the last push.
   int64_t frames_ready(int64_t frames, bool ends) const;
+  /// Throws InputError if the stream has ended, or cannot take this input.
+  void require(const ArrayView& input, bool ends) const;
   /// Takes any number of input frames, N×C×T×H×W, and writes the output frames that are ready. The sink has
-  /// exactly these. `ends`: no later push. Throws InputError if the shape is wrong; then the stream goes on.
-  /// After any other exception it has ended.
+  /// exactly these. `ends`: no later push. Throws like require(); then the stream goes on. After any other
+  /// exception it has ended.
   void push(const ArrayView& input, bool ends, PictureSink& sink);
 
   int64_t frames_taken() const { return taken_; }
@@ -39,7 +41,6 @@ class Stream {
   bool ended() const { return ended_; }
 
  private:
-  void require_shape(const ArrayView& input, bool ends) const;
   /// Latent frames that are complete after this many input frames.
   int64_t latent_frames(int64_t taken) const;
   /// Input frames of these latent frames.

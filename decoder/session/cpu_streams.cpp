@@ -9,6 +9,7 @@
 #include "decoder/base/os/process_memory.h"
 #include "decoder/cpu/cpu_device.h"
 #include "decoder/schedule/storage.h"
+#include "decoder/session/picture_shape.h"
 
 namespace headroom {
 namespace {
@@ -108,8 +109,14 @@ class InUse {
 
 }  // namespace
 
-void CpuStream::push(const ArrayView& input, bool ends, PictureSink& sink) {
+int64_t CpuStream::push(const ArrayView& input, bool ends, const MakeSink& make_sink) {
   const InUse in_use(busy_);
+  stream_->require(input, ends);
+  PictureShape shape = picture_shape(streams_->model_->graph, plan_.plan.request);
+  const int64_t frames = stream_->frames_ready(input.shape[2], ends);
+  shape.frames = std::max<int64_t>(1, frames);
+  DiscardingSink nowhere(shape);
+  PictureSink& sink = frames > 0 ? make_sink(shape) : nowhere;
   const std::lock_guard lock(streams_->mutex_);
   LimitedPool& pool = streams_->pool_;
   const int64_t others = pool.live_bytes() - plan_.memory.weights_bytes - state_bytes_;
@@ -119,6 +126,7 @@ void CpuStream::push(const ArrayView& input, bool ends, PictureSink& sink) {
   stream_->push(input, ends, sink);
   measured_peak_bytes_ = std::max(measured_peak_bytes_, pool.peak_bytes() - others);
   state_bytes_ = pool.live_bytes() - others - plan_.memory.weights_bytes;
+  return frames;
 }
 
 }  // namespace headroom

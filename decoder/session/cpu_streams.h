@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,10 +55,10 @@ class CpuStream {
   CpuStream& operator=(const CpuStream&) = delete;
 
   const StreamPlan& plan() const { return plan_; }
-  /// Output frames of a push of `frames` input frames, or of the last push.
-  int64_t frames_ready(int64_t frames, bool ends) const { return stream_->frames_ready(frames, ends); }
-  /// Like Stream::push(). The sink has frames_ready() frames. Also throws LimitExceeded.
-  void push(const ArrayView& input, bool ends, PictureSink& sink);
+  /// Makes the sink of a push's frames. Not called for a push that makes none.
+  using MakeSink = std::function<PictureSink&(const PictureShape& shape)>;
+  /// Like Stream::push(). Returns the number of frames made. Also throws LimitExceeded.
+  int64_t push(const ArrayView& input, bool ends, const MakeSink& make_sink);
   bool ended() const { return stream_->ended(); }
 
   int64_t state_bytes() const { return state_bytes_; }  ///< now

@@ -1,5 +1,6 @@
 #include "planner/answer/stream_plan.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,8 +13,8 @@
 namespace headroom::planner {
 namespace {
 
-/// Each search leaves room for the state of the plan before it.
-constexpr int kMostSearches = 8;
+/// Each of the smaller plans is for a clip within this share of the limit before.
+constexpr double kNextLimit = 0.8;
 
 StreamPlan with_memory(const Planner& planner, Plan plan, const StreamRequest& request) {
   const MemoryModel& model = planner.costs().memory();
@@ -23,6 +24,29 @@ StreamPlan with_memory(const Planner& planner, Plan plan, const StreamRequest& r
   if (request.limit_bytes == kNoLimit) found.plan.limit_bytes = found.peak_bytes(request.streams);
   return found;
 }
+
+/// The plan that takes the least memory as streams, of those that were considered until one fits.
+class Candidates {
+ public:
+  Candidates(const Planner& planner, const StreamRequest& request) : planner_(planner), request_(request) {}
+
+  /// Plans whole clips under this limit. Returns the bytes by which the streams exceed their own limit.
+  int64_t consider(int64_t limit_bytes) {
+    std::optional<Plan> plan = limit_bytes > 0 ? planner_.fastest_if_any(limit_bytes) : std::nullopt;
+    if (!plan) return 0;
+    StreamPlan found = with_memory(planner_, *std::move(plan), request_);
+    const int64_t bytes = found.peak_bytes(request_.streams);
+    if (!best_ || bytes < best().peak_bytes(request_.streams)) best_ = std::move(found);
+    return std::max<int64_t>(0, bytes - request_.limit_bytes);
+  }
+  bool fits() const { return best_ && best_->peak_bytes(request_.streams) <= request_.limit_bytes; }
+  const StreamPlan& best() const { return best_.value(); }
+
+ private:
+  const Planner& planner_;
+  const StreamRequest request_;
+  std::optional<StreamPlan> best_;
+};
 
 }  // namespace
 
@@ -36,22 +60,25 @@ Question stream_question(const Model& model, Question of_size, int64_t block) {
 }
 
 StreamPlan plan_stream(const Planner& planner, const StreamRequest& request) {
-  int64_t limit = request.limit_bytes;
-  for (int search = 0; search < kMostSearches && limit > 0; ++search) {
-    std::optional<Plan> plan = planner.fastest_if_any(limit);
-    if (!plan) break;
-    StreamPlan found = with_memory(planner, *std::move(plan), request);
-    const int64_t bytes = found.peak_bytes(request.streams);
-    if (bytes <= request.limit_bytes) return found;
-    limit -= bytes - request.limit_bytes;
-  }
-  StreamPlan smallest = with_memory(planner, planner.smallest(), request);
-  const int64_t bytes = smallest.peak_bytes(request.streams);
-  if (bytes <= request.limit_bytes) return smallest;
+  Candidates found(planner, request);
+  const int64_t overshoot = found.consider(request.limit_bytes);
+  if (overshoot > 0) found.consider(request.limit_bytes - overshoot);
+  // A plan that takes less memory for a whole clip may leave more state: small tiles share many positions
+  // with their neighbours, and each keeps its own. So smaller plans are tried one after another.
+  const int64_t smallest = planner.smallest().predicted_peak_bytes;
+  const std::optional<Plan> ample = found.fits() ? std::nullopt : planner.fastest_if_any(kNoLimit);
+  double limit = ample ? double(std::min(request.limit_bytes, ample->predicted_peak_bytes)) : 0;
+  if (limit < double(smallest) && ample) limit = double(ample->predicted_peak_bytes);
+  for (; !found.fits() && limit > double(smallest); limit *= kNextLimit)
+    found.consider(static_cast<int64_t>(limit));
+  if (!found.fits()) found.consider(smallest);
+  const StreamPlan& best = found.best();
+  if (found.fits()) return best;
+  const int64_t bytes = best.peak_bytes(request.streams);
   const std::string streams =
       request.streams == 1 ? "a stream takes" : std::to_string(request.streams) + " streams take";
   throw DoesNotFit(streams + " " + format_bytes(bytes) + " in blocks of " + std::to_string(request.block) +
-                       " latent frames, of which " + format_bytes(smallest.memory.state_bytes) +
+                       " latent frames, of which " + format_bytes(best.memory.state_bytes) +
                        " stay between the blocks of each; limit " + format_bytes(request.limit_bytes) +
                        ". Give smaller blocks, or a limit of " + format_limit(bytes),
                    bytes);

@@ -1,4 +1,3 @@
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -22,10 +21,7 @@
 #include "decoder/base/os/whole_file.h"
 #include "decoder/cpu/checksums.h"
 #include "decoder/cpu/loops/loops.h"
-#include "decoder/cpu/loops/storage.h"
 #include "decoder/files/require_apart.h"
-#include "decoder/files/stored_dtype.h"
-#include "decoder/interpreter/pixels.h"
 #include "decoder/plan/stats_file.h"
 #include "decoder/session/picture_shape.h"
 #include "decoder/session/progress_events.h"
@@ -36,6 +32,7 @@
 #include "planner/python/cpu_decoder.h"
 #include "planner/python/device_sink.h"
 #include "planner/python/gpu_decoder.h"
+#include "planner/python/host_arrays.h"
 #include "planner/python/python_memory.h"
 #include "planner/python/tensor_sink.h"
 #include "planner/python/torch_gpu.h"
@@ -43,74 +40,7 @@
 namespace headroom::python {
 namespace {
 
-namespace nb = nanobind;
 using namespace nb::literals;
-
-using Stored = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-using Picture = nb::ndarray<nb::c_contig, nb::device::cpu>;
-
-StoredDtype dtype_of(const nb::dlpack::dtype& dtype) {
-  if (dtype.lanes != 1) return StoredDtype::other;
-  const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
-  if (code == nb::dlpack::dtype_code::Float && dtype.bits == 32) return StoredDtype::f32;
-  if (code == nb::dlpack::dtype_code::Float && dtype.bits == 16) return StoredDtype::f16;
-  if (code == nb::dlpack::dtype_code::Bfloat && dtype.bits == 16) return StoredDtype::bf16;
-  return StoredDtype::other;
-}
-
-template <typename Array>
-std::vector<int64_t> shape_of(const Array& array) {
-  std::vector<int64_t> shape;
-  for (size_t axis = 0; axis < array.ndim(); ++axis) shape.push_back(static_cast<int64_t>(array.shape(axis)));
-  return shape;
-}
-
-/// Raises InputError unless the memory behind a torch tensor covers its elements. PyTorch has tensors without
-/// memory, such as fake ones and shards that were resized to nothing, and DLPack does not carry the size of a
-/// storage. `tensor` is the array's origin.
-template <typename Array>
-void require_storage(const nb::handle& tensor, const Array& array, const std::string& name) {
-  if (array.size() == 0) return;
-  size_t found = array.data() == nullptr ? 0 : array.nbytes();
-  if (found != 0 && nb::hasattr(tensor, "untyped_storage")) {
-    const auto bytes = nb::cast<size_t>(tensor.attr("untyped_storage")().attr("nbytes")());
-    const size_t offset = nb::cast<size_t>(tensor.attr("storage_offset")()) * array.itemsize();
-    found = bytes - std::min(bytes, offset);
-  }
-  if (found >= array.nbytes()) return;
-  throw InputError(name + ": expected " + std::to_string(array.nbytes()) + " bytes of values, found " +
-                   std::to_string(found) + ". The tensor's storage was freed, or the tensor is fake");
-}
-
-/// The array of a torch tensor. No conversion: a silent copy in another dtype or order would go unnoticed.
-template <typename Array>
-Array array_of(const nb::handle& tensor, const std::string& name) {
-  Array array;
-  if (!nb::try_cast<Array>(tensor, array, false))
-    throw InputError(name + ": expected a contiguous tensor in the CPU's memory");
-  require_storage(tensor, array, name);
-  return array;
-}
-
-/// The caller's tensors. Holds references to them while the decoder reads their memory.
-class HeldTensors {
- public:
-  HeldTensors(const nb::dict& tensors, const std::string& origin) {
-    std::unordered_map<std::string, MemoryTensor> found;
-    for (const auto& [key, value] : tensors) {
-      const auto name = nb::cast<std::string>(key);
-      auto array = array_of<Stored>(value, origin + ": " + name);
-      found[name] = {dtype_of(array.dtype()), shape_of(array), static_cast<const std::byte*>(array.data())};
-      held_.push_back(std::move(array));
-    }
-    weights_.emplace(origin, std::move(found));
-  }
-  const MemoryWeights& weights() const { return *weights_; }
-
- private:
-  std::vector<Stored> held_;
-  std::optional<MemoryWeights> weights_;
-};
 
 /// Reports progress to a Python function, at most every 50 ms. A signal or an exception of the function ends
 /// the decode.
@@ -136,37 +66,6 @@ class PythonProgress final : public Progress {
   double share_ = 0;
   std::chrono::steady_clock::time_point told_{};
 };
-
-template <typename Tensor>
-Dtype float_dtype(const Tensor& tensor, const char* name) {
-  switch (dtype_of(tensor.dtype())) {
-    case StoredDtype::f32:
-      return Dtype::fp32;
-    case StoredDtype::f16:
-      return Dtype::fp16;
-    case StoredDtype::bf16:
-      return Dtype::bf16;
-    default:
-      throw InputError(std::string(name) + ": expected fp32, fp16 or bf16");
-  }
-}
-
-/// The tensor's own memory if it is fp32, otherwise `widened`.
-ArrayView view_of(const Stored& latent, std::vector<float>& widened) {
-  const Dtype dtype = float_dtype(latent, "latent");
-  const auto* values = static_cast<const float*>(latent.data());
-  if (dtype != Dtype::fp32) {
-    widened.resize(latent.size());
-    kernels::widen(dtype, latent.data(), widened.data(), static_cast<int64_t>(latent.size()));
-    values = widened.data();
-  }
-  require_finite_latent({values, latent.size()});
-  return {shape_of(latent), values};
-}
-
-int64_t elements_of(const PictureShape& shape) {
-  return shape.items * shape.channels * shape.frames * shape.rows * shape.columns;
-}
 
 /// Optional arguments of a decode.
 struct DecodeOptions {
@@ -201,7 +100,7 @@ class Input {
       array_ = device_array(latent);
       view_.emplace(array_);
     } else {
-      held_ = array_of<Stored>(latent, "latent");
+      held_ = stored_array(latent, "latent");
       view_ = view_of(held_, widened_);
     }
   }
@@ -231,9 +130,9 @@ class Output {
           std::accumulate(array.shape.begin(), array.shape.end(), int64_t{1}, std::multiplies<>{}));
       return sink_.emplace<DeviceSink>(shape_, std::move(array));
     }
-    held_ = array_of<Picture>(out_, "out");
+    held_ = picture_array(out_, "out");
     require_elements(static_cast<int64_t>(held_.size()));
-    return sink_.emplace<TensorSink>(shape_, float_dtype(held_, "out"),
+    return sink_.emplace<TensorSink>(shape_, float_dtype(held_.dtype(), "out"),
                                      static_cast<std::byte*>(held_.data()));
   }
 

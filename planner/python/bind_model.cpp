@@ -22,6 +22,7 @@
 #include "decoder/graph/geometry.h"
 #include "decoder/graph/model.h"
 #include "decoder/operations/operation.h"
+#include "decoder/schedule/stream_frames.h"
 #include "decoder/weights/open_model.h"
 #include "planner/python/bindings.h"
 
@@ -187,6 +188,7 @@ void bind_model(nb::module_& module) {
           "frames"_a,
           "The model for decodes of this many frames. For one frame, a clip's decoder has kernels of one "
           "frame.")
+      .def("why_no_stream", &why_no_stream, "Why it cannot run block by block. Empty if it can.")
       .def(
           "for_direction",
           [](const Model& model, const std::string& direction) {

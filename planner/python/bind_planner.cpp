@@ -19,6 +19,7 @@
 #include "decoder/schedule/build_plan.h"
 #include "decoder/validator/validator.h"
 #include "planner/answer/planner.h"
+#include "planner/answer/stream_plan.h"
 #include "planner/cost/seconds_range.h"
 #include "planner/explain/peak.h"
 #include "planner/explain/remedy.h"
@@ -57,6 +58,10 @@ class ModelPlanner {
     std::optional<Plan> found = planner_.fastest_if_any(limit_bytes.value_or(kNoLimit));
     if (!found) return {};
     return PlannedDecode{model_, *std::move(found)};
+  }
+  /// For a planner of streams. Throws DoesNotFit.
+  PlannedStream stream_plan(int64_t block, int64_t streams, std::optional<int64_t> limit_bytes) const {
+    return {model_, plan_stream(planner_, {block, streams, limit_bytes.value_or(kNoLimit)})};
   }
   std::pair<std::string, std::string> why_not(int64_t limit_bytes) const {
     const WhyNot why = planner::why_not(planner_.problem_under(limit_bytes), kSecondsToLook);
@@ -105,6 +110,8 @@ void make_planner(ModelPlanner* self, std::shared_ptr<Model> model, const nb::kw
   options.thrift = taken<double>(asked, "thrift", kDefaultThrift);
   if (taken(asked, "resident_weights", false)) options.weights = WeightResidency::resident;
   set_profile(question, taken<std::string>(asked, "profile", {}));
+  if (asked.contains("stream_block"))
+    question = stream_question(*model, std::move(question), nb::cast<int64_t>(asked["stream_block"]));
   new (self) ModelPlanner(std::move(model), std::move(question));
 }
 
@@ -175,11 +182,16 @@ void bind_planner(nb::module_& module) {
           "__init__", &make_planner, "model"_a, "asked"_a,
           "Keywords: width, height, and with these defaults frames=1, batch=1, dtype='fp32', "
           "device='cpu', tf32='none', picture_dtype=None (of a picture that stays in memory and counts), "
-          "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile=''.")
+          "host_limit_bytes=0, scratch_folder='', scratch_limit_bytes=0, resident_weights=False, profile='', "
+          "stream_block=None (latent frames of a block of a stream; frames are then those of a block).")
       .def("untiled_peak_bytes", &ModelPlanner::untiled_peak_bytes, Release())
       .def("smallest", &ModelPlanner::smallest, Release())
       .def("plan", &ModelPlanner::plan, "limit_bytes"_a = nb::none(), Release(),
            "The fastest plan under the limit; None if nothing fits.")
+      .def("stream_plan", &ModelPlanner::stream_plan, "block"_a, "streams"_a, "limit_bytes"_a = nb::none(),
+           Release(),
+           "The fastest plan for so many streams under one limit. Raises DoesNotFit with a limit that "
+           "suffices.")
       .def("why_not", &ModelPlanner::why_not, "limit_bytes"_a, Release(),
            "The reason that nothing fits: in one line, and as JSON.")
       .def("frontier", &ModelPlanner::frontier, "points"_a, Release());

@@ -9,5 +9,6 @@ void bind_exceptions(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_planner(nanobind::module_& module);
 void bind_decoder(nanobind::module_& module);
+void bind_streams(nanobind::module_& module);
 
 }  // namespace headroom::python

@@ -7,4 +7,5 @@ NB_MODULE(_core, module) {
   headroom::python::bind_model(module);
   headroom::python::bind_planner(module);
   headroom::python::bind_decoder(module);
+  headroom::python::bind_streams(module);
 }

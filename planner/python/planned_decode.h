@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "decoder/graph/model.h"
+#include "decoder/interpreter/stream_memory.h"
 #include "decoder/plan/plan.h"
 
 namespace headroom::python {
@@ -11,6 +12,12 @@ namespace headroom::python {
 struct PlannedDecode {
   std::shared_ptr<const Model> model;
   Plan plan;
+};
+
+/// How streams run, and their model.
+struct PlannedStream {
+  std::shared_ptr<const Model> model;
+  StreamPlan streams;
 };
 
 }  // namespace headroom::python

@@ -25,6 +25,8 @@ from .frontiers import Frontier, FrontierPoint, frontier
 from .module import DecodeReport
 from .prediction import Prediction, explain, plan, predict
 from .record import record
+from .stream_prediction import StreamPrediction
+from .streams import Stream, stream
 
 __all__ = [
     "SUPPORTED_CLASSES",
@@ -40,6 +42,8 @@ __all__ = [
     "OutOfGpuMemory",
     "Plan",
     "Prediction",
+    "Stream",
+    "StreamPrediction",
     "Unsupported",
     "VerificationError",
     "__version__",
@@ -53,6 +57,7 @@ __all__ = [
     "plan",
     "predict",
     "record",
+    "stream",
 ]
 
 

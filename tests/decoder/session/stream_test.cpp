@@ -52,6 +52,20 @@ struct Streamed {
   std::vector<int64_t> made;  ///< frames of each push
 };
 
+/// Pushes frames [begin, end) of the input, and writes the output behind the `made` frames of earlier pushes.
+int64_t push(CpuStream& stream, const Array& input, const Interval& frames, PictureSink& clip, int64_t made) {
+  std::optional<Following> sink;
+  return stream.push(frames_of(input, frames), frames.length() == 0,
+                     [&](const PictureShape& shape) -> PictureSink& {
+                       return sink.emplace(clip, shape, made, shape.frames);
+                     });
+}
+
+void push_nowhere(CpuStream& stream, const Array& block, bool ends = false) {
+  std::optional<DiscardingSink> sink;
+  stream.push(block, ends, [&](const PictureShape& shape) -> PictureSink& { return sink.emplace(shape); });
+}
+
 /// Streams the input in blocks that `next(taken)` draws, and requires that each frame is written once.
 template <typename Next>
 Streamed streamed(CpuStream& stream, const Model& model, const Request& request, const Array& input,
@@ -62,10 +76,7 @@ Streamed streamed(CpuStream& stream, const Model& model, const Request& request,
   int64_t taken = 0, made = 0;
   while (!stream.ended()) {
     const int64_t frames = next(taken);
-    const bool ends = frames == 0;
-    const int64_t ready = stream.frames_ready(frames, ends);
-    Following sink(clip, shape, made, ready);
-    stream.push(frames_of(input, {taken, taken + frames}), ends, sink);
+    const int64_t ready = push(stream, input, {taken, taken + frames}, clip, made);
     taken += frames;
     made += ready;
     result.made.push_back(ready);
@@ -192,11 +203,10 @@ TEST_CASE("memory of a stream does not grow with the clip") {
   const TinyStream tiny;
   const auto stream = tiny.open();
   const Array frame = frames_of(tiny.input, {0, 1});
-  DiscardingSink nowhere({1, 3, 1 << 20, 1 << 10, 1 << 10});
-  stream->push(frames_of(tiny.input, {0, 3}), false, nowhere);
+  push_nowhere(*stream, frames_of(tiny.input, {0, 3}));
   const int64_t state = stream->state_bytes(), peak = stream->measured_peak_bytes();
   for (int64_t i = 0; i < 300; ++i) {
-    stream->push(frame, false, nowhere);
+    push_nowhere(*stream, frame);
     REQUIRE(stream->state_bytes() == state);
   }
   CHECK(stream->measured_peak_bytes() == peak);
@@ -221,9 +231,7 @@ TEST_CASE("streams of one model share weights under one limit, and one more is r
     const auto i = static_cast<size_t>(random.integer(0, kStreams - 1));
     if (open[i]->ended()) continue;
     const int64_t frames = std::min(tiny.input.shape[2] - taken[i], random.integer(1, 3));
-    const int64_t ready = open[i]->frames_ready(frames, frames == 0);
-    Following sink(*clips[i], shape, made[i], ready);
-    open[i]->push(frames_of(tiny.input, {taken[i], taken[i] + frames}), frames == 0, sink);
+    const int64_t ready = push(*open[i], tiny.input, {taken[i], taken[i] + frames}, *clips[i], made[i]);
     CHECK(tiny.streams->live_bytes() <= tiny.plan.plan.limit_bytes);
     taken[i] += frames;
     made[i] += ready;
@@ -237,14 +245,12 @@ TEST_CASE("streams of one model share weights under one limit, and one more is r
 TEST_CASE("a block of another shape is refused, and the stream goes on until it ends") {
   const TinyStream tiny;
   const auto stream = tiny.open();
-  DiscardingSink nowhere({1, 3, 1 << 20, 1 << 10, 1 << 10});
-  stream->push(frames_of(tiny.input, {0, 2}), false, nowhere);
+  push_nowhere(*stream, frames_of(tiny.input, {0, 2}));
   const Array other{{1, 4, 1, 4, 4}, std::vector<float>(64)};
-  CHECK_THROWS_WITH(stream->push(other, false, nowhere),
+  CHECK_THROWS_WITH(push_nowhere(*stream, other),
                     "block: expected shape 1x4x1x4x5 with any number of frames, found 1x4x1x4x4");
-  CHECK_NOTHROW(stream->push(frames_of(tiny.input, {2, 3}), true, nowhere));
-  CHECK_THROWS_WITH(stream->push(frames_of(tiny.input, {3, 4}), false, nowhere),
-                    Catch::Contains("has ended"));
+  CHECK_NOTHROW(push_nowhere(*stream, frames_of(tiny.input, {2, 3}), true));
+  CHECK_THROWS_WITH(push_nowhere(*stream, frames_of(tiny.input, {3, 4})), Catch::Contains("has ended"));
 }
 
 TEST_CASE("two threads in one stream are refused") {
@@ -260,9 +266,8 @@ TEST_CASE("two threads in one stream are refused") {
    private:
     void put(int64_t, const Region&, const float*) override {
       std::thread([this] {
-        DiscardingSink nowhere({1, 3, 64, 64, 64});
         try {
-          stream_.push(block_, false, nowhere);
+          push_nowhere(stream_, block_);
         } catch (const InputError& error) {
           refused = error.what();
         }
@@ -274,7 +279,7 @@ TEST_CASE("two threads in one stream are refused") {
   };
   const Array block = frames_of(tiny.input, {0, 1});
   Pushing sink(*stream, block);
-  stream->push(block, false, sink);
+  stream->push(block, false, [&](const PictureShape&) -> PictureSink& { return sink; });
   CHECK_THAT(sink.refused, Catch::Contains("one thread at a time"));
   CHECK_FALSE(stream->ended());
 }

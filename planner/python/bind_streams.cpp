@@ -1,0 +1,108 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "decoder/base/errors.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/session/cpu_streams.h"
+#include "decoder/session/environment.h"
+#include "planner/python/bindings.h"
+#include "planner/python/host_arrays.h"
+#include "planner/python/planned_decode.h"
+#include "planner/python/tensor_sink.h"
+
+namespace headroom::python {
+namespace {
+
+using namespace nb::literals;
+
+std::shared_ptr<CpuStreams> open_streams(std::shared_ptr<Model> model, const nb::dict& tensors, int threads) {
+  const HeldTensors held(tensors, model->name);
+  held.weights().require_all(model->graph);
+  const nb::gil_scoped_release no_gil;
+  start_threads(threads);
+  const ParameterSource source = [&](const Parameter& parameter, const Interval& elements, float* out) {
+    held.weights().read(parameter, elements, out);
+  };
+  return std::make_shared<CpuStreams>(std::move(model), source);
+}
+
+/// Writes the frames of a push to what `out` returns, a function of their shape. It is not called if there
+/// are none.
+void push(CpuStream& self, const nb::object& block, bool ends, const nb::object& out, int threads) {
+  const Stored held = stored_array(block, "block");
+  std::vector<float> widened;
+  const ArrayView input = view_of(held, widened, "block");
+  Picture made;
+  std::optional<TensorSink> sink;
+  const auto make_sink = [&](const PictureShape& shape) -> PictureSink& {
+    const nb::gil_scoped_acquire gil;
+    made = picture_array(
+        out(nb::make_tuple(shape.items, shape.channels, shape.frames, shape.rows, shape.columns)), "out");
+    if (static_cast<int64_t>(made.size()) != elements_of(shape))
+      throw InputError("out: expected as many elements as the frames have, found " +
+                       std::to_string(made.size()));
+    return sink.emplace(shape, float_dtype(made.dtype(), "out"), static_cast<std::byte*>(made.data()));
+  };
+  const nb::gil_scoped_release no_gil;
+  start_threads(threads);
+  self.push(input, ends, make_sink);
+  if (sink) sink->finish();
+}
+
+using Shape = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+
+Shape shape_of(const PlannedStream& self, TensorId id) {
+  const Tensor& tensor = self.model->graph.tensor(id);
+  const Request& request = self.streams.plan.request;
+  const Extent extent = extent_of(tensor, latent_of(self.model->graph, request));
+  return {request.batch, tensor.channels, extent.y, extent.x};
+}
+
+void bind_stream_plan(nb::module_& module) {
+  nb::class_<PlannedStream>(module, "StreamPlan", "How streams of one size run, and their memory.")
+      .def_prop_ro("block", [](const PlannedStream& self) { return self.streams.block; })
+      .def_prop_ro("limit_bytes", [](const PlannedStream& self) { return self.streams.plan.limit_bytes; })
+      .def_prop_ro("state_bytes", [](const PlannedStream& self) { return self.streams.memory.state_bytes; })
+      .def_prop_ro("weights_bytes",
+                   [](const PlannedStream& self) { return self.streams.memory.weights_bytes; })
+      .def_prop_ro("delay_frames", [](const PlannedStream& self) { return self.streams.memory.delay_frames; })
+      .def_prop_ro(
+          "input_shape", [](const PlannedStream& self) { return shape_of(self, self.model->graph.input()); },
+          "N, C, H and W of a block.")
+      .def_prop_ro(
+          "output_shape",
+          [](const PlannedStream& self) { return shape_of(self, self.model->graph.output()); },
+          "N, C, H and W of the frames.")
+      .def(
+          "peak_bytes",
+          [](const PlannedStream& self, int64_t streams) { return self.streams.peak_bytes(streams); },
+          "streams"_a = 1);
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& module) {
+  bind_stream_plan(module);
+  nb::class_<CpuStream>(module, "Stream", "One stream.")
+      .def("push", &push, "block"_a, "ends"_a, "out"_a, "threads"_a)
+      .def_prop_ro("ended", &CpuStream::ended)
+      .def_prop_ro("state_bytes", &CpuStream::state_bytes)
+      .def_prop_ro("measured_peak_bytes", &CpuStream::measured_peak_bytes);
+  nb::class_<CpuStreams>(module, "Streams", "Streams of one model, which share packed weights.")
+      .def(
+          "open", [](CpuStreams& self, const PlannedStream& planned) { return self.open(planned.streams); },
+          "plan"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("open_streams", &CpuStreams::open_streams)
+      .def("live_bytes", &CpuStreams::live_bytes);
+  module.def("open_streams", &open_streams, "model"_a, "tensors"_a, "threads"_a,
+             "Packs the weights for streams. Raises InputError naming a parameter that is missing.");
+}
+
+}  // namespace headroom::python

@@ -1,0 +1,192 @@
+"""Streams: clips in blocks equal the whole clip, many streams share weights under one limit, and misuse is refused."""
+
+from __future__ import annotations
+
+import random
+import threading
+import unittest
+
+import headroom_vae
+import tiny
+import torch
+
+MIB = 1 << 20
+
+
+def frames_of(stream, latents, blocks):
+    """The frames of a stream of these latents in blocks of so many latent frames."""
+    parts, begin = [], 0
+    for frames in blocks:
+        parts.append(stream.push(latents[:, :, begin : begin + frames]))
+        begin += frames
+    return [*parts, stream.finish()]
+
+
+def drawn_blocks(frames, draw):
+    blocks = []
+    while sum(blocks) < frames:
+        blocks.append(min(frames - sum(blocks), draw.randint(1, 4)))
+    return blocks
+
+
+class Streams(tiny.Case):
+    def check(self, vae, latents, causal=True):
+        whole = vae.decode(latents).sample
+        height, width = whole.shape[-2:]
+        for seed in range(3):
+            draw = random.Random(seed)
+            with headroom_vae.stream(vae, height, width, block=draw.randint(1, 3), batch=latents.shape[0]) as stream:
+                parts = frames_of(stream, latents, drawn_blocks(latents.shape[2], draw))
+            self.assertEqual(stream.delay_frames == 0, causal)
+            self.assertEqual(parts[-1].shape[2], stream.delay_frames)
+            self.assert_close(torch.cat(parts, 2), whole, 1e-5)
+            self.assertEqual(parts[0].dtype, vae.dtype)
+
+    def test_a_clip_in_blocks_is_that_of_the_vaes_own_decode(self):
+        for vae in (tiny.wan(), tiny.wan22(), tiny.qwen()):
+            self.check(vae, tiny.latent(2, vae.config.z_dim, 6, 3, 4))
+
+    def test_a_decoder_that_reads_frames_ahead_gives_them_later(self):
+        vae = tiny.ltx2_video()
+        self.check(vae, tiny.latent(1, vae.config.latent_channels, 12, 3, 4), causal=False)
+
+    def test_an_encode_in_blocks_is_that_of_the_vaes_own_encode(self):
+        vae, clip = tiny.wan(), tiny.latent(1, 3, 13, 24, 32)
+        with headroom_vae.stream(vae, 24, 32, block=2, direction="encode") as stream:
+            parts = [stream.push(clip[:, :, begin : begin + 3]) for begin in range(0, 13, 3)]
+            parts.append(stream.finish())
+        self.assert_close(torch.cat(parts, 2), vae.encode(clip).latent_dist.parameters, 1e-5)
+        with headroom_vae.stream(vae, 24, 32, direction="encode") as stream:
+            stream.push(clip[:, :, :3])
+            with self.assertRaisesRegex(headroom_vae.InputError, "the clip ends after 3 frames, within a latent frame; expected 1, or 5"):
+                stream.finish()
+            stream.push(clip[:, :, 3:5])
+            self.assertEqual(stream.finish().shape[2], 0)
+
+    def test_state_and_peak_are_known_before_and_hold(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 7, 6, 8)
+        for block in (1, 3):
+            predicted = headroom_vae.predict(vae, 48, 64, limit="64MiB", stream=True, block=block)
+            with headroom_vae.stream(vae, 48, 64, limit="64MiB", block=block) as stream:
+                self.assertEqual((stream.state_bytes, stream.peak_bytes), (predicted.state_bytes, predicted.peak_bytes))
+                frames_of(stream, latents[:, :, :6], [3, 3])
+                self.assertLessEqual(stream.measured_peak_bytes, stream.peak_bytes)
+                self.assertGreater(stream.measured_peak_bytes, stream.peak_bytes - 2 * MIB)
+            self.assertGreater(predicted.state_bytes, 0)
+
+    def test_a_tight_limit_holds_and_a_smaller_one_is_refused(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 5, 12, 16)
+        ample = headroom_vae.predict(vae, 96, 128, stream=True, block=2)
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
+            headroom_vae.stream(vae, 96, 128, limit=ample.weights_bytes, block=2)
+        smallest = refused.exception.smallest_limit_bytes
+        self.assertLess(smallest, ample.peak_bytes)
+        whole = vae.decode(latents).sample
+        with headroom_vae.stream(vae, 96, 128, limit=smallest, block=2) as stream:
+            self.assert_close(torch.cat(frames_of(stream, latents, [2, 1, 2]), 2), whole, 1e-5)
+            self.assertLessEqual(stream.measured_peak_bytes, smallest)
+        self.assertFalse(headroom_vae.predict(vae, 96, 128, limit=ample.weights_bytes, stream=True, block=2).fits)
+
+    def test_fifty_streams_share_weights_and_one_more_is_refused(self):
+        vae, sessions = tiny.wan(), 50
+        # a limit that holds fifty but not one more
+        limit = headroom_vae.predict(vae, 24, 32, stream=True, sessions=sessions).peak_bytes
+        latents = [tiny.latent(1, 16, 4, 3, 4, seed=seed) for seed in range(sessions)]
+        streams = [headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions) for _ in latents]
+        with self.assertRaisesRegex(headroom_vae.LimitExceeded, "expected at most 50 streams"):
+            headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions)
+        turns = [number for number in range(sessions) for _ in range(5)]
+        random.Random(5).shuffle(turns)
+        parts = [[] for _ in latents]
+        for number in turns:
+            taken = len(parts[number])
+            parts[number].append(streams[number].finish() if taken == 4 else streams[number].push(latents[number][:, :, taken : taken + 1]))
+        for made, given in zip(parts, latents):
+            self.assert_close(torch.cat(made, 2), vae.decode(given).sample, 1e-5)
+        streams.pop().close()
+        headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions).close()
+
+    def test_what_cannot_be_streamed_says_why(self):
+        for vae, why in (
+            (tiny.hunyuan_video(), "takes the mean and deviation of the whole clip"),
+            (tiny.hunyuan_video_15(), "attends to all earlier frames"),
+            (tiny.kl(), "single pictures"),
+        ):
+            with self.assertRaisesRegex(headroom_vae.Unsupported, why):
+                headroom_vae.stream(vae, 32, 32)
+            with self.assertRaisesRegex(headroom_vae.Unsupported, why):
+                headroom_vae.predict(vae, 32, 32, stream=True)
+
+    def test_misuse_is_refused_and_the_stream_goes_on(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 3, 3, 4)
+        whole = vae.decode(latents).sample
+        stream = headroom_vae.stream(vae, 24, 32)
+        parts = [stream.push(latents[:, :, :1])]
+        for wrong, message in (
+            (tiny.latent(1, 16, 1, 3, 5), "expected shape 1x16x1x3x4 with any number of frames, found 1x16x1x3x5"),
+            (tiny.latent(1, 16, 3, 4), "found 1x16x3x4"),
+            (torch.full((1, 16, 1, 3, 4), float("nan")), "finite"),
+        ):
+            with self.assertRaisesRegex(headroom_vae.InputError, message):
+                stream.push(wrong)
+        parts.append(stream.push(latents[:, :, 1:]))
+        parts.append(stream.finish())
+        self.assert_close(torch.cat(parts, 2), whole, 1e-5)
+        with self.assertRaisesRegex(headroom_vae.InputError, "has ended"):
+            stream.push(latents)
+        stream.close()
+        with self.assertRaisesRegex(headroom_vae.HeadroomError, "is closed"):
+            stream.finish()
+        for block, message in ((0, "at least 1 latent frame"), (1.5, "block: expected")):
+            with self.assertRaisesRegex(headroom_vae.InputError, message):
+                headroom_vae.stream(vae, 24, 32, block=block)
+
+    def test_two_threads_in_one_stream_are_refused_or_take_turns(self):
+        vae = tiny.wan()
+        stream, block, outcomes = headroom_vae.stream(vae, 96, 128), tiny.latent(1, 16, 4, 12, 16), []
+
+        def push():
+            try:
+                outcomes.append(stream.push(block).shape[2])
+            except headroom_vae.InputError as refused:
+                outcomes.append(str(refused))
+
+        threads = [threading.Thread(target=push) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        done = [outcome for outcome in outcomes if isinstance(outcome, int)]
+        self.assertGreaterEqual(len(done), 1)
+        for outcome in outcomes:
+            self.assertTrue(isinstance(outcome, int) or "one thread at a time" in outcome, outcome)
+        self.assertEqual(stream.finish().shape[2], 0)
+
+    def test_ten_thousand_frames_take_no_more_memory_than_the_first(self):
+        vae = tiny.wan()
+        stream, block = headroom_vae.stream(vae, 8, 8, block=5), tiny.latent(1, 16, 5, 1, 1)
+
+        def resident():
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * 4096
+
+        frames = sum(stream.push(block).shape[2] for _ in range(50))
+        before, peak = resident(), stream.measured_peak_bytes
+        while frames < 10000:
+            frames += stream.push(block).shape[2]
+        self.assertLess(resident() - before, MIB)
+        self.assertEqual(stream.measured_peak_bytes, peak)
+
+    def test_new_weights_serve_the_next_stream(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 2, 3, 4)
+        old = headroom_vae.stream(vae, 24, 32)
+        before = vae.decode(latents).sample
+        with torch.no_grad():
+            vae.decoder.conv_in.weight.mul_(1.5)
+        new = headroom_vae.stream(vae, 24, 32)
+        self.assert_close(new.push(latents), vae.decode(latents).sample, 1e-5)
+        self.assert_close(old.push(latents), before, 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
