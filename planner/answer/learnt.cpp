@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "decoder/base/json_fields.h"
@@ -116,7 +117,7 @@ double ratio_of(const Plan& plan, const RunStats& measured) {
   return planned > 0 && taken >= kLeastSeconds ? taken / planned : 0;
 }
 
-void note(const std::filesystem::path& file, const Plan& plan, const RunStats& measured) {
+void note(const std::filesystem::path& file, const Plan& plan, const RunStats& measured, bool busy) {
   const double ratio = ratio_of(plan, measured);
   if (!(ratio >= kLeastRatio && ratio <= kMostRatio)) return;
   std::vector<Group> groups = known_groups(file);
@@ -125,6 +126,7 @@ void note(const std::filesystem::path& file, const Plan& plan, const RunStats& m
   const auto known = std::find_if(groups.begin(), groups.end(),
                                   [&](const Group& each) { return each.key() == group.key(); });
   if (known != groups.end()) {
+    if (busy && ratio >= middle_of(known->ratios).ratio) return;
     group.ratios = std::move(known->ratios);
     groups.erase(known);
   }
@@ -168,10 +170,18 @@ LearntSeconds learnt_for(const Request& request) {
   return middle_of(same_work.empty() ? all : same_work);
 }
 
-void learn(const Plan& plan, const RunStats& measured) noexcept {
+bool machine_is_busy() {
+  constexpr double kBusy = 1.5;
+  double load = 0;
+  const auto processors = double(std::max(1U, std::thread::hardware_concurrency()));
+  return getloadavg(&load, 1) == 1 && load > kBusy * processors;
+}
+
+void learn(const Plan& plan, const RunStats& measured, bool busy) noexcept {
   try {
     const std::optional<std::filesystem::path> file = learnt_file();
-    if (file && plan.assumed && plan.share.alone()) note(*file, plan, measured);
+    if (file && plan.assumed && plan.share.alone())
+      note(*file, plan, measured, busy && device_record(plan.request.device).is_host);
   } catch (const std::exception&) {  // a full disk, or a folder that nobody may write
   }
 }

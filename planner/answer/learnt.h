@@ -21,8 +21,12 @@ std::optional<std::filesystem::path> learnt_file();
 /// cannot be read.
 LearntSeconds learnt_for(const Request& request);
 
-/// Notes a finished decode. Plans by a profile teach nothing. Errors are ignored, because a decode must not
-/// fail for it. Several processes may note decodes at a time: each replaces the file as a whole.
-void learn(const Plan& plan, const RunStats& measured) noexcept;
+/// True if programs want at least half more processors than the machine has, by its load of the last minute.
+bool machine_is_busy();
+
+/// Notes a finished decode. Plans by a profile teach nothing. On the CPU of a busy machine a decode teaches
+/// only if it is the first one, or if it was faster than the ratio says. Errors are ignored, because a decode
+/// must not fail for it. Several processes may note decodes at a time: each replaces the file as a whole.
+void learn(const Plan& plan, const RunStats& measured, bool busy = machine_is_busy()) noexcept;
 
 }  // namespace headroom::planner

@@ -38,7 +38,7 @@ RunStats took(const Plan& plan, double ratio) {
 }
 
 void learn_ratio(double ratio, const Plan& plan = some_plan()) {
-  learn(plan, took(plan, ratio));
+  learn(plan, took(plan, ratio), false);
 }
 
 TEST_CASE("a learnt ratio is the lower middle of the last five decodes") {
@@ -57,6 +57,24 @@ TEST_CASE("a learnt ratio is the lower middle of the last five decodes") {
   CHECK(cache.scratch.files() == std::vector<std::string>{"learnt.json"});
 }
 
+TEST_CASE("on a busy machine only faster decodes change the ratio of a processor") {
+  const test::OwnCache cache;
+  Plan plan = some_plan();
+  learn(plan, took(plan, 3), true);
+  CHECK(learnt_for(plan.request) == LearntSeconds{1, 3});
+  learn(plan, took(plan, 3.5), true);
+  CHECK(learnt_for(plan.request) == LearntSeconds{1, 3});
+  learn(plan, took(plan, 1), true);
+  CHECK(learnt_for(plan.request) == LearntSeconds{2, 1});
+  learn(plan, took(plan, 2), true);
+  CHECK(learnt_for(plan.request) == LearntSeconds{2, 1});
+  plan.request.device = DeviceKind::cuda;
+  learn(plan, took(plan, 1), true);
+  learn(plan, took(plan, 3), true);
+  learn(plan, took(plan, 3), true);
+  CHECK(learnt_for(plan.request) == LearntSeconds{3, 3});
+}
+
 TEST_CASE("plans with learnt seconds teach the ratio of their costs") {
   const test::OwnCache cache;
   learn_ratio(0.5);
@@ -69,8 +87,8 @@ TEST_CASE("plans with learnt seconds teach the ratio of their costs") {
   const Plan once = plan;
   correct_seconds(plan, {3, 7});
   CHECK(plan == once);
-  learn(plan, took(plan, 1));
-  learn(plan, took(plan, 1));
+  learn(plan, took(plan, 1), false);
+  learn(plan, took(plan, 1), false);
   CHECK(learnt_for(plan.request) == LearntSeconds{3, 0.5});
 }
 
@@ -97,7 +115,7 @@ TEST_CASE("decodes of one model count before those of others, and other dtypes a
   // The device that decoded last is the one that decodes next.
   RunStats fewer_threads = took(plan, 1.5);
   fewer_threads.device = "a processor, 1 thread";
-  learn(plan, fewer_threads);
+  learn(plan, fewer_threads, false);
   CHECK(learnt_for(plan.request) == LearntSeconds{1, 1.5});
   CHECK(learnt_for(other.request) == LearntSeconds{1, 1.5});
   learn_ratio(0.5);
