@@ -94,7 +94,7 @@ void write_groups(const std::filesystem::path& file, const std::vector<Group>& g
                     {"work", group.work},
                     {"ratios", group.ratios}});
   }
-  const json document{{"schema", "headroom.learnt"}, {"version", kVersion}, {"groups", std::move(list)}};
+  const json document{{"version", kVersion}, {"groups", std::move(list)}};
   std::filesystem::create_directories(file.parent_path());
   write_file_whole(file, document.dump(1) + "\n");
 }
