@@ -68,6 +68,12 @@ void Interpreter::run_block(const ArrayView& latent, int64_t first_item, Picture
   kept_.end_block();
 }
 
+void Interpreter::move_state(StreamState& state, const StreamFrames& frames) {
+  sizes_.latent.t = kOpenEnd;
+  kept_.move_state(state, frames.tails());
+  steps_.move_state(state, plan_, frames.done());
+}
+
 void Interpreter::run_pass(size_t number, PictureSink& sink) {
   const Pass& pass = plan_.passes[number];
   const auto pass_number = static_cast<int32_t>(number);

@@ -41,6 +41,10 @@ class Interpreter {
   /// stay in the device's memory until then. After an exception, no other block can run.
   void run_block(const ArrayView& latent, int64_t first_item, PictureSink& sink, const BlockFrames& frames);
 
+  /// Writes or reads what stays between two blocks, in memory that the host can access. Throws InputError and
+  /// LimitExceeded.
+  void move_state(StreamState& state, const StreamFrames& frames);
+
   const std::vector<PassMeasurement>& measurements() const { return measurements_; }
 
  private:

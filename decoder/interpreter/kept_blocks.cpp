@@ -136,11 +136,33 @@ KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames) const
   return {kept, region, tensor.channels, sizes_.items, dtype, allocate_};
 }
 
+KeptTensor KeptBlocks::input() const {
+  const TensorId id = graph_.input();
+  return {.tensor = id, .block_rows = extent_of(graph_.tensor(id), sizes_.latent).y};
+}
+
+void KeptBlocks::move_state(StreamState& state, const std::map<TensorId, Interval>& tails) {
+  std::vector<KeptTensor> all = plan_.kept;
+  all.push_back(input());
+  for (const KeptTensor& entry : all) {
+    const Interval& frames = tails.at(entry.tensor);
+    if (frames.length() == 0) continue;
+    if (state.reads()) {
+      KeptMap map = map_of(entry, frames);
+      map.acquire({0, map.view().blocks_per_item});
+      tails_.insert_or_assign(entry.tensor, std::move(map));
+    }
+    const MapView& view = tails_.at(entry.tensor).view();
+    const Extent block{frames.length(), view.block_rows, view.region.x.length()};
+    for (void* values : view.blocks)
+      state.move(values, positions(block) * view.channels * bytes_per_element(view.dtype));
+  }
+}
+
 MapView KeptBlocks::begin_block(const BlockFrames& frames) {
   frames_ = &frames;
   const TensorId id = graph_.input();
-  const KeptTensor kept{.tensor = id, .block_rows = extent_of(graph_.tensor(id), sizes_.latent).y};
-  maps_.insert_or_assign(id, map_of(kept, frames.kept.at(id)));
+  maps_.insert_or_assign(id, map_of(input(), frames.kept.at(id)));
   acquire(id, {0, 1});
   const MapView& all = maps_.at(id).view();
   return part_of(all, frames.input, all.region.y);

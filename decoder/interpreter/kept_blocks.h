@@ -10,6 +10,7 @@
 #include "decoder/interpreter/block_transfers.h"
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/map_view.h"
+#include "decoder/interpreter/stream_state.h"
 #include "decoder/plan/plan.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/stream_frames.h"
@@ -88,6 +89,9 @@ class KeptBlocks {
   /// Frees everything except the frames that the next block of a stream reads.
   void end_block();
 
+  /// Writes or reads the frames that stay between two blocks. Throws InputError and LimitExceeded.
+  void move_state(StreamState& state, const std::map<TensorId, Interval>& tails);
+
   /// Calls Device::move_blocks() and updates the addresses of moved blocks.
   void follow_moves();
   void begin_pass(size_t pass);
@@ -132,6 +136,7 @@ class KeptBlocks {
   };
 
   KeptMap map_of(const KeptTensor& kept, const Interval& frames) const;
+  KeptTensor input() const;
   void begin_tensor(const KeptTensor& entry);
   // The last frames of a kept tensor wait between blocks of a stream in maps of their own. A block of rows
   // leaves them when its tensor's block is acquired, and goes back before that one is released.

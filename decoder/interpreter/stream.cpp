@@ -145,6 +145,37 @@ void Stream::push(const ArrayView& input, bool ends, PictureSink& sink) {
   devices_.clear();
 }
 
+void Stream::move_state(StreamState& state) {
+  std::vector<int64_t> done = frames_.done();
+  state.move(taken_);
+  for (int64_t& of_pass : done) state.move(of_pass);
+  if (state.reads()) {
+    const int64_t latents = taken_ < 0 || taken_ >= kOpenEnd ? -1 : latent_frames(taken_);
+    frames_.restore(latents, done);
+    waiting_.shape[kFrames] = taken_ - input_frames(latents);
+    int64_t values = 1;
+    for (const int64_t extent : waiting_.shape) values *= extent;
+    waiting_.values.resize(static_cast<size_t>(values));
+  }
+  state.move(waiting_.values.data(), static_cast<int64_t>(waiting_.values.size() * sizeof(float)));
+  for (const auto& interpreter : interpreters_) interpreter->move_state(state, frames_);
+}
+
+std::vector<std::byte> Stream::state() {
+  if (ended_) throw InputError("this stream has ended, and has no state");
+  StreamState state;
+  move_state(state);
+  return state.written();
+}
+
+void Stream::restore(std::span<const std::byte> bytes) {
+  StreamState state(bytes);
+  ended_ = true;  // until all is read
+  move_state(state);
+  state.require_end();
+  ended_ = false;
+}
+
 void Stream::run_block(const ArrayView& input, const BlockFrames& block, PictureSink& sink) {
   for (size_t i = 0; i < interpreters_.size(); ++i)
     interpreters_[i]->run_block(input, static_cast<int64_t>(i) * plan_.micro_batch, sink, block);

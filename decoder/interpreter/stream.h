@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "decoder/files/array.h"
@@ -36,11 +37,19 @@ class Stream {
   /// exception it has ended.
   void push(const ArrayView& input, bool ends, PictureSink& sink);
 
+  /// The state between two blocks, for a stream of the same plan, model and weights. Throws InputError if the
+  /// stream has ended.
+  std::vector<std::byte> state();
+  /// Goes on where the stream was that this state is of. Call it before the first push. Throws InputError if
+  /// it is no state of this plan, and LimitExceeded.
+  void restore(std::span<const std::byte> state);
+
   int64_t frames_taken() const { return taken_; }
   int64_t frames_made() const { return frames_.emitted(); }
   bool ended() const { return ended_; }
 
  private:
+  void move_state(StreamState& state);
   /// Latent frames that are complete after this many input frames.
   int64_t latent_frames(int64_t taken) const;
   /// Input frames of these latent frames.

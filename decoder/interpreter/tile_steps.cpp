@@ -92,6 +92,40 @@ void CarriedTiles::end_pass() {
   if (axis_ == Axis::y) buffers_.clear();
 }
 
+void CarriedTiles::move_state(StreamState& state, const Plan& plan, const std::vector<int64_t>& done) {
+  for (size_t number = 0; number < plan.passes.size(); ++number) {
+    const Pass& pass = plan.passes[number];
+    if (done[number] == 0) continue;
+    begin_pass(number, pass);
+    for (size_t band = 0; band < pass.tiles.y.size(); ++band) {
+      for (size_t column = 0; column < pass.tiles.x.size(); ++column) {
+        const Interval last{done[number] - 1, done[number]};
+        move_tiles(state, {band, column, {last, pass.tiles.y[band], pass.tiles.x[column]}});
+      }
+    }
+  }
+}
+
+void CarriedTiles::move_tiles(StreamState& state, const TilePlace& place) {
+  begin_tile(place);
+  for (size_t slot = 0; slot < pass_->steps.size(); ++slot) {
+    const Step& step = pass_->steps[slot];
+    const int64_t positions_along = carried_positions(*pass_, step);
+    if (positions_along == 0) continue;
+    DeviceTile& tile = (*own_)[slot];
+    if (state.reads()) {
+      const Interval next{place.grid.t.end, place.grid.t.end + 1};
+      const TileAxis axis = axis_of(step, Axis::t);
+      Region region = tile_region(graph_, *pass_, step, place.grid, sizes_.latent);
+      region.t = {axis.present(next).begin, axis.present(next).begin + positions_along};
+      tile = allocate(step, region);
+      tile.view.region.t.end = axis.made(next).begin;
+    }
+    const int64_t values = positions(extent_of(tile.view.region)) * tile.view.channels;
+    for (void* block : tile.view.blocks) state.move(block, values * bytes_per_element(tile.view.dtype));
+  }
+}
+
 namespace {
 
 /// True for steps that write nothing outside the picture (device.h). Gather, norm and upsample write zeros.

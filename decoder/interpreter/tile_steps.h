@@ -10,6 +10,7 @@
 #include "decoder/interpreter/device.h"
 #include "decoder/interpreter/events.h"
 #include "decoder/interpreter/kept_blocks.h"
+#include "decoder/interpreter/stream_state.h"
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/tiles.h"
 
@@ -43,8 +44,12 @@ class CarriedTiles {
   void save(size_t step, const MapView& made);
   void end_column();
   void end_pass();
+  /// Writes or reads what stays between two blocks of a stream. `done`: StreamFrames::done(). Throws
+  /// InputError and LimitExceeded.
+  void move_state(StreamState& state, const Plan& plan, const std::vector<int64_t>& done);
 
  private:
+  void move_tiles(StreamState& state, const TilePlace& place);
   using OfSteps = std::vector<DeviceTile>;
 
   TileAxis axis_of(const Step& step, Axis axis) const {
@@ -92,6 +97,9 @@ class TileSteps {
   void run(size_t step, int64_t first_item, PictureSink& sink);
   void end_column() { carried_.end_column(); }
   void end_pass() { carried_.end_pass(); }
+  void move_state(StreamState& state, const Plan& plan, const std::vector<int64_t>& done) {
+    carried_.move_state(state, plan, done);
+  }
 
   /// Converts the progress of the current call into the progress of its step, which may take several calls.
   double share_done(double of_call) const;

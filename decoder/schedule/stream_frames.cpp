@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decoder/base/errors.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/operations/operation.h"
 #include "decoder/schedule/memory.h"
@@ -95,42 +96,73 @@ void StreamFrames::share_blocks(std::map<TensorId, Interval>& frames) const {
   std::for_each(plan_.kept.rbegin(), plan_.kept.rend(), join);
 }
 
+/// Frames of a tensor that the pass has made.
+int64_t StreamFrames::made_by(size_t pass, TensorId tensor) const {
+  const int32_t scale = plan_.passes[pass].scale.t;
+  return frames_at_scale({0, done_[pass]}, scale, graph_.tensor(tensor).scale.t).end;
+}
+
+void StreamFrames::note_made(size_t pass) {
+  for (const KeptTensor& entry : plan_.kept) {
+    if (entry.first_pass == static_cast<int32_t>(pass)) made_[entry.tensor] = made_by(pass, entry.tensor);
+  }
+  for (const Step& step : plan_.passes[pass].steps) {
+    if (step.kind == OpKind::emit) emitted_ = made_by(pass, graph_.output());
+  }
+}
+
+void StreamFrames::find_first() {
+  first_ = made_;
+  for (size_t pass = 0; pass < done_.size(); ++pass) {
+    if (done_[pass] == grid_frames(pass)) continue;
+    for (const Read& read : reads(pass, {done_[pass], done_[pass] + 1}))
+      first_[read.tensor] = std::min(first_[read.tensor], done_[pass] == 0 ? 0 : read.frames.begin);
+  }
+}
+
+std::map<TensorId, Interval> StreamFrames::tails() const {
+  std::map<TensorId, Interval> tails;
+  for (const auto& [tensor, made] : made_) tails[tensor] = {first_.at(tensor), made};
+  return tails;
+}
+
 BlockFrames StreamFrames::advance(int64_t latent_frames, bool ends) {
   if (ends) latent_.t = latent_frames;
   BlockFrames block{.latent_frames = latent_.t,
                     .input = {made_[graph_.input()], frames_of(graph_.input(), latent_frames)}};
+  block.output.begin = emitted_;
   made_[graph_.input()] = block.input.end;
-  for (size_t number = 0; number < plan_.passes.size(); ++number) {
-    const Pass& pass = plan_.passes[number];
-    const Interval grid = extend(number);
-    done_[number] = grid.end;
-    std::vector<Interval> chunks = cut(grid.length(), longest_tile(pass).t);
+  for (size_t pass = 0; pass < done_.size(); ++pass) {
+    const Interval grid = extend(pass);
+    done_[pass] = grid.end;
+    std::vector<Interval> chunks = cut(grid.length(), longest_tile(plan_.passes[pass]).t);
     for (Interval& chunk : chunks) chunk = {chunk.begin + grid.begin, chunk.end + grid.begin};
     block.chunks.push_back(std::move(chunks));
-    const auto made = [&](TensorId id) {
-      return grid.end == 0 ? 0 : frames_at_scale({0, grid.end}, pass.scale.t, graph_.tensor(id).scale.t).end;
-    };
-    for (const KeptTensor& entry : plan_.kept) {
-      if (entry.first_pass == static_cast<int32_t>(number)) made_[entry.tensor] = made(entry.tensor);
-    }
-    for (const Step& step : pass.steps) {
-      if (step.kind == OpKind::emit) block.output = {emitted_, made(graph_.output())};
-    }
+    note_made(pass);
   }
   for (const auto& [tensor, made] : made_) block.kept[tensor] = {first_[tensor], made};
   share_blocks(block.kept);
-  std::map<TensorId, int64_t> first = made_;
-  for (size_t number = 0; number < plan_.passes.size(); ++number) {
-    if (done_[number] == grid_frames(number)) continue;
-    const Interval next{done_[number], done_[number] + 1};
-    for (const Read& read : reads(number, next))
-      first[read.tensor] = std::min(first[read.tensor], done_[number] == 0 ? 0 : read.frames.begin);
-  }
-  first_ = std::move(first);
-  for (const auto& [tensor, made] : made_) block.tails[tensor] = {first_[tensor], made};
+  find_first();
+  block.tails = tails();
+  block.output.end = emitted_;
   latent_frames_ = latent_frames;
-  emitted_ = block.output.end;
   return block;
+}
+
+void StreamFrames::restore(int64_t latent_frames, const std::vector<int64_t>& done) {
+  const InputError wrong("state: its frames are not those of a stream of this plan");
+  if (latent_frames < 0 || latent_frames >= kOpenEnd) throw wrong;
+  latent_frames_ = latent_frames;
+  made_[graph_.input()] = frames_of(graph_.input(), latent_frames);
+  for (size_t pass = 0; pass < done_.size(); ++pass) {
+    if (done[pass] < 0 || done[pass] >= kOpenEnd) throw wrong;
+    done_[pass] = done[pass];
+    // All frames that are ready have run, and no others.
+    if (done[pass] > 0 && !ready(pass, {done[pass] - 1, done[pass]})) throw wrong;
+    if (extend(pass).length() > 0) throw wrong;
+    note_made(pass);
+  }
+  find_first();
 }
 
 namespace {

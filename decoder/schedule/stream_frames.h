@@ -49,6 +49,13 @@ class StreamFrames {
   BlockFrames advance(int64_t latent_frames, bool ends);
   /// True if the output has all frames of a clip that ends here.
   bool complete() const;
+  /// Goes on where another stream of this plan was. `done` is its done(). Throws InputError if no stream is
+  /// there after so many latent frames.
+  void restore(int64_t latent_frames, const std::vector<int64_t>& done);
+  /// By pass: frames of its grid.
+  const std::vector<int64_t>& done() const { return done_; }
+  /// BlockFrames::tails of the last block.
+  std::map<TensorId, Interval> tails() const;
   int64_t latent_frames() const { return latent_frames_; }
   int64_t emitted() const { return emitted_; }
 
@@ -65,13 +72,16 @@ class StreamFrames {
   void share_blocks(std::map<TensorId, Interval>& frames) const;
   Interval extend(size_t pass) const;
   int64_t grid_frames(size_t pass) const;
+  int64_t made_by(size_t pass, TensorId tensor) const;
+  void note_made(size_t pass);
+  void find_first();
 
   const Graph& graph_;
   const Plan& plan_;
   const int64_t block_;
   Extent latent_;  ///< `t` is kOpenEnd until the last block
   int64_t latent_frames_ = 0, emitted_ = 0;
-  std::vector<int64_t> done_;          ///< by pass: frames of its grid
+  std::vector<int64_t> done_;
   std::map<TensorId, int64_t> made_;   ///< frames of the input and of kept tensors
   std::map<TensorId, int64_t> first_;  ///< the first frame of each that a later block reads
 };

@@ -52,7 +52,7 @@ int64_t CpuStreams::pool_limit_bytes() const {
   return limit - reserve;
 }
 
-std::unique_ptr<CpuStream> CpuStreams::open(const StreamPlan& plan) {
+std::unique_ptr<CpuStream> CpuStreams::open(const StreamPlan& plan, std::span<const std::byte> state) {
   if (plan.plan.weights != WeightResidency::resident)
     throw InputError("a stream needs a plan with resident weights");
   auto stream = std::make_unique<CpuStream>(shared_from_this(), plan);
@@ -69,6 +69,11 @@ std::unique_ptr<CpuStream> CpuStreams::open(const StreamPlan& plan) {
                         " streams. End one, or give a larger limit for all of them");
   }
   open_ = std::move(all);
+  if (state.empty()) return stream;
+  const int64_t before = pool_.live_bytes();
+  pool_.limit_to(pool_limit_bytes());
+  stream->stream_->restore(state);
+  stream->state_bytes_ = pool_.live_bytes() - before;
   return stream;
 }
 
@@ -108,6 +113,11 @@ class InUse {
 };
 
 }  // namespace
+
+std::vector<std::byte> CpuStream::state() {
+  const InUse in_use(busy_);
+  return stream_->state();
+}
 
 int64_t CpuStream::push(const ArrayView& input, bool ends, const MakeSink& make_sink) {
   const InUse in_use(busy_);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "decoder/cpu/limited_pool.h"
@@ -27,7 +28,8 @@ class CpuStreams : public std::enable_shared_from_this<CpuStreams> {
 
   /// Opens a stream that lives at most as long as its plan's limit allows for. The smallest limit of the open
   /// streams counts. Throws InputError, and LimitExceeded with the number of streams that fit.
-  std::unique_ptr<CpuStream> open(const StreamPlan& plan);
+  /// `state`: of a stream that this one continues; empty: none.
+  std::unique_ptr<CpuStream> open(const StreamPlan& plan, std::span<const std::byte> state = {});
 
   int64_t open_streams() const;
   int64_t live_bytes() const { return pool_.live_bytes(); }
@@ -60,12 +62,16 @@ class CpuStream {
   /// Like Stream::push(). Returns the number of frames made. Also throws LimitExceeded.
   int64_t push(const ArrayView& input, bool ends, const MakeSink& make_sink);
   bool ended() const { return stream_->ended(); }
+  /// Stream::state().
+  std::vector<std::byte> state();
 
   int64_t state_bytes() const { return state_bytes_; }  ///< now
   /// The most live bytes during a push so far, weights included, without other streams' state.
   int64_t measured_peak_bytes() const { return measured_peak_bytes_; }
 
  private:
+  friend class CpuStreams;
+
   const std::shared_ptr<CpuStreams> streams_;
   const StreamPlan plan_;
   PlannedWeights weights_;

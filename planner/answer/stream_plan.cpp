@@ -20,9 +20,7 @@ StreamPlan with_memory(const Planner& planner, Plan plan, const StreamRequest& r
   const MemoryModel& model = planner.costs().memory();
   const StreamMemory memory = stream_memory(planner.model(), plan, request.block, model);
   plan.limit_bytes = request.limit_bytes;
-  StreamPlan found{std::move(plan), request.block, memory};
-  if (request.limit_bytes == kNoLimit) found.plan.limit_bytes = found.peak_bytes(request.streams);
-  return found;
+  return {std::move(plan), request.block, memory};
 }
 
 /// The plan that takes the least memory as streams, of those that were considered until one fits.

@@ -1,17 +1,26 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/base/json_fields.h"
 #include "decoder/graph/geometry.h"
+#include "decoder/plan/plan_file.h"
 #include "decoder/session/cpu_streams.h"
 #include "decoder/session/environment.h"
+#include "decoder/validator/validator.h"
+#include "planner/answer/question.h"
+#include "planner/cost/cost_model.h"
 #include "planner/python/bindings.h"
 #include "planner/python/host_arrays.h"
 #include "planner/python/planned_decode.h"
@@ -65,10 +74,27 @@ Shape shape_of(const PlannedStream& self, TensorId id) {
   return {request.batch, tensor.channels, extent.y, extent.x};
 }
 
+PlannedStream stream_plan_of(std::shared_ptr<Model> model, const std::string& json, int64_t block) {
+  const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
+  if (document.is_discarded()) throw InputError("state: expected a plan in JSON");
+  if (block < 1) throw InputError("state: expected blocks of at least 1 latent frame");
+  StreamPlan streams{plan_from_json(JsonFields(document, "state"), model->graph), block, {}};
+  require_valid(streams.plan, *model, "state");
+  const planner::CostModel costs(model->graph, streams.plan.request.device);
+  streams.memory = stream_memory(*model, streams.plan, block, costs.memory());
+  return {std::move(model), std::move(streams)};
+}
+
 void bind_stream_plan(nb::module_& module) {
   nb::class_<PlannedStream>(module, "StreamPlan", "How streams of one size run, and their memory.")
       .def_prop_ro("block", [](const PlannedStream& self) { return self.streams.block; })
-      .def_prop_ro("limit_bytes", [](const PlannedStream& self) { return self.streams.plan.limit_bytes; })
+      .def("json",
+           [](const PlannedStream& self) { return to_json(self.streams.plan, self.model->graph).dump(); })
+      .def_prop_ro("limit_bytes",
+                   [](const PlannedStream& self) -> std::optional<int64_t> {
+                     const int64_t limit = self.streams.plan.limit_bytes;
+                     return limit < planner::kNoLimit ? std::optional(limit) : std::nullopt;
+                   })
       .def_prop_ro("state_bytes", [](const PlannedStream& self) { return self.streams.memory.state_bytes; })
       .def_prop_ro("weights_bytes",
                    [](const PlannedStream& self) { return self.streams.memory.weights_bytes; })
@@ -92,15 +118,24 @@ void bind_streams(nb::module_& module) {
   bind_stream_plan(module);
   nb::class_<CpuStream>(module, "Stream", "One stream.")
       .def("push", &push, "block"_a, "ends"_a, "out"_a, "threads"_a)
-      .def_prop_ro("ended", &CpuStream::ended)
-      .def_prop_ro("state_bytes", &CpuStream::state_bytes)
+      .def("state",
+           [](CpuStream& self) {
+             const std::vector<std::byte> state = self.state();
+             return nb::bytes(state.data(), state.size());
+           })
       .def_prop_ro("measured_peak_bytes", &CpuStream::measured_peak_bytes);
   nb::class_<CpuStreams>(module, "Streams", "Streams of one model, which share packed weights.")
       .def(
-          "open", [](CpuStreams& self, const PlannedStream& planned) { return self.open(planned.streams); },
-          "plan"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("open_streams", &CpuStreams::open_streams)
+          "open",
+          [](CpuStreams& self, const PlannedStream& planned, const nb::bytes& state) {
+            const std::span bytes(static_cast<const std::byte*>(state.data()), state.size());
+            const nb::gil_scoped_release no_gil;
+            return self.open(planned.streams, bytes);
+          },
+          "plan"_a, "state"_a)
       .def("live_bytes", &CpuStreams::live_bytes);
+  module.def("stream_plan_of", &stream_plan_of, "model"_a, "json"_a, "block"_a,
+             "The plan that StreamPlan.json() wrote. Raises InputError.");
   module.def("open_streams", &open_streams, "model"_a, "tensors"_a, "threads"_a,
              "Packs the weights for streams. Raises InputError naming a parameter that is missing.");
 }

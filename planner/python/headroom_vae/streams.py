@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _core, gate
 from .amounts import THRIFT, any_case, auto_limit_bytes, limit_bytes, require_sensible_limit, whole_number
 from .checkpoints import described
 from .described import dtype_in_use, loaded_vae_of
-from .errors import HeadroomError, Unsupported
+from .errors import HeadroomError, InputError, Unsupported
 from .latents import values_of
 from .module import ModuleDecoder
 from .prediction import planner_options
@@ -19,6 +21,13 @@ _shared: weakref.WeakKeyDictionary[Any, dict[str, _Shared]] = weakref.WeakKeyDic
 """Packed weights of the VAEs with streams, by direction."""
 
 
+class _Weights(NamedTuple):
+    """Packed weights, and their checksum before packing."""
+
+    streams: _core.Streams
+    checksum: str
+
+
 class _Shared:
     """What the streams of a VAE in one direction share."""
 
@@ -26,21 +35,19 @@ class _Shared:
         self.model = model
         self._decoder = ModuleDecoder(vae, model)
         self.plans: dict[tuple, _core.StreamPlan] = {}
-        self._packed: Any = None  # fingerprint of the packed parameters
-        self._streams: _core.Streams | None = None
+        self._weights: _Weights | None = None
 
-    def streams(self) -> _core.Streams:
+    def weights(self) -> _Weights:
         """Packed weights with the module's values of now. Streams that are open keep the values that they began with."""
         import torch
 
         parameters = self._decoder._unchanged_parameters()
         if str(parameters.device()) != "cpu":
             raise Unsupported(f"a stream runs on the CPU, and the VAE is on {parameters.device()}. Move the VAE to the CPU")
-        now = parameters.fingerprint()
-        if self._streams is None or now != self._packed:
-            self._streams = _core.open_streams(self.model, parameters.tensors(), torch.get_num_threads())
-            self._packed = now
-        return self._streams
+        now = hashlib.sha256(repr(parameters.fingerprint()).encode()).hexdigest()
+        if self._weights is None or now != self._weights.checksum:
+            self._weights = _Weights(_core.open_streams(self.model, parameters.tensors(), torch.get_num_threads()), now)
+        return self._weights
 
 
 class Stream:
@@ -48,10 +55,13 @@ class Stream:
 
     Leaving ``with headroom_vae.stream(…):`` frees the stream's memory, whether the clip has ended or not."""
 
-    def __init__(self, stream: _core.Stream, plan: _core.StreamPlan, dtype: Any):
-        self._stream: _core.Stream | None = stream
+    def __init__(self, weights: _Weights, plan: _core.StreamPlan, direction: str, dtype: Any, state: bytes = b""):
+        self._stream: _core.Stream | None = weights.streams.open(plan, state)
+        self._weights = weights
         self._plan = plan
+        self._direction = direction
         self._dtype = dtype
+        self._suspended: bytes | None = None
         self._measured_peak_bytes = 0
 
     @property
@@ -80,8 +90,8 @@ class Stream:
         return self._measured_peak_bytes
 
     @property
-    def limit_bytes(self) -> int:
-        """The limit on all streams of the VAE together."""
+    def limit_bytes(self) -> int | None:
+        """The limit on all streams of the VAE together. None: no limit."""
         return self._plan.limit_bytes
 
     def push(self, latents: Any) -> Any:
@@ -99,15 +109,40 @@ class Stream:
         batch, channels, rows, columns = self._plan.input_shape
         return self._push(torch.empty(batch, channels, 0, rows, columns), True)
 
+    def state(self) -> bytes:
+        """The state between two blocks, with the plan. ``stream(vae, state=…)`` goes on with it, also in another process with the same
+        weights. Raises InputError if the stream has ended."""
+        plan = json.loads(self._plan.json())
+        header = {"direction": self._direction, "block": self.block, "weights": self._weights.checksum, "plan": plan}
+        return json.dumps(header).encode() + b"\n" + (self._open().state() if self._suspended is None else self._suspended)
+
+    def suspend(self) -> None:
+        """Moves the state out of the memory that the limit covers, into memory of the process. ``resume()`` brings it back."""
+        if self._suspended is None:
+            self._suspended = self._open().state()
+            self._stream = None
+
+    def resume(self) -> None:
+        """Goes on after ``suspend()``. Raises LimitExceeded if other streams took the room."""
+        if self._suspended is not None:
+            self._stream = self._weights.streams.open(self._plan, self._suspended)
+            self._suspended = None
+
     def close(self) -> None:
         """Frees the stream's memory."""
-        self._stream = None
+        self._stream = self._suspended = None
+
+    def _open(self) -> _core.Stream:
+        if self._suspended is not None:
+            raise HeadroomError("this stream is suspended; call resume() first")
+        if self._stream is None:
+            raise HeadroomError("this stream is closed; open another one")
+        return self._stream
 
     def _push(self, latents: Any, ends: bool) -> Any:
         import torch
 
-        if self._stream is None:
-            raise HeadroomError("this stream is closed; open another one")
+        stream = self._open()
         gate.require_served(gate.past(latents, "latent"))
         made = None
 
@@ -116,8 +151,8 @@ class Stream:
             made = torch.empty(shape, dtype=self._dtype)
             return made
 
-        self._stream.push(values_of(latents), ends, frames, torch.get_num_threads())
-        self._measured_peak_bytes = self._stream.measured_peak_bytes
+        stream.push(values_of(latents), ends, frames, torch.get_num_threads())
+        self._measured_peak_bytes = max(self._measured_peak_bytes, stream.measured_peak_bytes)
         if made is None:
             batch, channels, rows, columns = self._plan.output_shape
             made = torch.empty(batch, channels, 0, rows, columns, dtype=self._dtype)
@@ -136,8 +171,8 @@ class Stream:
 
 def stream(
     vae_or_pipe: Any,
-    height: int,
-    width: int,
+    height: int | None = None,
+    width: int | None = None,
     limit: int | str | None = None,
     block: int = 1,
     *,
@@ -146,6 +181,7 @@ def stream(
     direction: str = "decode",
     profile: str | None = None,
     thrift: float | str = THRIFT,
+    state: bytes | None = None,
 ) -> Stream:
     """Opens a stream: a clip whose latents arrive block by block. Its frames equal those of a decode of the whole clip.
 
@@ -161,6 +197,8 @@ def stream(
         direction: ``"decode"``, or ``"encode"``: frames in, parameters of the latent's distribution out.
         profile: a profile that headroom-profile measured on this machine.
         thrift: share of time to give for memory, as in ``enable()``.
+        state: what ``state()`` of another stream returned. The stream goes on from there, by the other stream's plan and limit. Give no other
+            arguments then.
 
     Returns a :class:`Stream`::
 
@@ -178,16 +216,43 @@ def stream(
     known = described(vae)
     if known.foreign:
         raise Unsupported(f"{type(vae).__name__}: a stream needs a VAE of diffusers, since a proof of other code decodes whole clips")
+    if state is not None:
+        return _continued(vae, known.model, state, (height, width, limit))
     dtype = dtype_in_use(vae)
     require_sensible_limit(any_case(limit))
+    if height is None or width is None:
+        raise InputError("height, width: expected pixels, or state= of another stream")
     options = {"dtype": dtype, "direction": direction, **planner_options(profile=profile, thrift=thrift)}
     planner, _ = stream_planner(vae, height, width, block, batch, **options)
+    shared = _shared_of(vae, known.model, direction)
+    weights = shared.weights()
+    bytes_ = auto_limit_bytes(weights.streams.live_bytes()) if any_case(limit) == "auto" else limit_bytes(limit)
+    key = (height, width, block, batch, sessions, bytes_, *options.values())
+    if key not in shared.plans:
+        shared.plans[key] = planner.stream_plan(block, whole_number(sessions, "sessions"), bytes_)
+    return Stream(weights, shared.plans[key], direction, dtype)
+
+
+def _shared_of(vae: Any, model: _core.Model, direction: str) -> _Shared:
     shared = _shared.setdefault(vae, {})
     if direction not in shared:
-        shared[direction] = _Shared(vae, known.model.for_direction(direction))
-    streams = shared[direction].streams()
-    bytes_ = auto_limit_bytes(streams.live_bytes()) if any_case(limit) == "auto" else limit_bytes(limit)
-    plans, key = shared[direction].plans, (height, width, block, batch, sessions, bytes_, *options.values())
-    if key not in plans:
-        plans[key] = planner.stream_plan(block, whole_number(sessions, "sessions"), bytes_)
-    return Stream(streams.open(plans[key]), plans[key], dtype)
+        shared[direction] = _Shared(vae, model.for_direction(direction))
+    return shared[direction]
+
+
+def _continued(vae: Any, model: _core.Model, state: bytes, others: tuple) -> Stream:
+    """The stream that goes on with a state. Raises InputError if the state is of another model or of other weights."""
+    if any(other is not None for other in others):
+        raise InputError("state: has its own size and limit. Leave out height, width and limit")
+    text, _, values = bytes(state).partition(b"\n")
+    try:
+        header = json.loads(text)
+        direction, block, checksum, plan = (header[key] for key in ("direction", "block", "weights", "plan"))
+    except (ValueError, KeyError, TypeError):
+        raise InputError("state: expected what state() of a stream returned") from None
+    shared = _shared_of(vae, model, direction)
+    weights = shared.weights()
+    if weights.checksum != checksum:
+        raise InputError("state: is of other weights than this VAE has; expected the VAE of the stream that it was taken from")
+    planned = _core.stream_plan_of(shared.model, json.dumps(plan), whole_number(block, "block"))
+    return Stream(weights, planned, direction, dtype_in_use(vae), values)

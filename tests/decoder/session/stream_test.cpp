@@ -67,26 +67,34 @@ void push_nowhere(CpuStream& stream, const Array& block, bool ends = false) {
 }
 
 /// Streams the input in blocks that `next(taken)` draws, and requires that each frame is written once.
-template <typename Next>
-Streamed streamed(CpuStream& stream, const Model& model, const Request& request, const Array& input,
-                  const Next& next) {
+/// `between(stream)` may replace the stream between two blocks.
+template <typename Next, typename Between>
+Streamed streamed(std::unique_ptr<CpuStream>& stream, const Model& model, const Request& request,
+                  const Array& input, const Next& next, const Between& between) {
   const PictureShape shape = test::picture_shape(model, request);
   test::MemorySink clip(shape);
   Streamed result;
   int64_t taken = 0, made = 0;
-  while (!stream.ended()) {
+  while (!stream->ended()) {
+    between(stream);
     const int64_t frames = next(taken);
-    const int64_t ready = push(stream, input, {taken, taken + frames}, clip, made);
+    const int64_t ready = push(*stream, input, {taken, taken + frames}, clip, made);
     taken += frames;
     made += ready;
     result.made.push_back(ready);
-    result.state_bytes = std::max(result.state_bytes, stream.state_bytes());
+    result.state_bytes = std::max(result.state_bytes, stream->state_bytes());
+    result.peak_bytes = std::max(result.peak_bytes, stream->measured_peak_bytes());
   }
   CHECK(made == shape.frames);
   CHECK(clip.overwritten == 0);
   result.clip = std::move(clip.picture);
-  result.peak_bytes = stream.measured_peak_bytes();
   return result;
+}
+
+template <typename Next>
+Streamed streamed(std::unique_ptr<CpuStream>& stream, const Model& model, const Request& request,
+                  const Array& input, const Next& next) {
+  return streamed(stream, model, request, input, next, [](const auto&) {});
 }
 
 StreamPlan stream_plan(const Model& model, Plan plan, int64_t block) {
@@ -117,10 +125,14 @@ void check_drawn(const Model& of_class, Random& random, uint64_t seed) {
   const int64_t block = random.integer(1, 4);
   const auto streams = std::make_shared<CpuStreams>(model, source);
   const StreamPlan planned = stream_plan(*model, plan, block);
-  const auto stream = streams->open(planned);
-  const Streamed found = streamed(*stream, *model, request, input, [&](int64_t taken) {
-    return std::min(input.shape[2] - taken, random.integer(1, 5));
-  });
+  auto stream = streams->open(planned);
+  const auto next = [&](int64_t taken) { return std::min(input.shape[2] - taken, random.integer(1, 5)); };
+  // Another process goes on with the state, with weights of its own.
+  const auto between = [&](std::unique_ptr<CpuStream>& running) {
+    if (random.chance(0.3))
+      running = std::make_shared<CpuStreams>(model, source)->open(planned, running->state());
+  };
+  const Streamed found = streamed(stream, *model, request, input, next, between);
   CAPTURE(block, micro_batch, latent.t, request.batch);
   CHECK(found.clip.values == whole.values);
   CHECK(found.peak_bytes <= planned.memory.peak_bytes);
@@ -171,8 +183,8 @@ struct TinyStream {
 
 TEST_CASE("state and peak of a stream are known before its first block") {
   const TinyStream tiny;
-  const auto stream = tiny.open();
-  const Streamed found = streamed(*stream, *tiny.model, tiny.request, tiny.input, [&](int64_t taken) {
+  auto stream = tiny.open();
+  const Streamed found = streamed(stream, *tiny.model, tiny.request, tiny.input, [&](int64_t taken) {
     return std::min<int64_t>(2, tiny.input.shape[2] - taken);
   });
   CHECK(found.clip.values == tiny.whole().values);
@@ -190,8 +202,8 @@ TEST_CASE("the first frames of a class that reads frames ahead come later by its
   const Array input = test::latent_for(*model, request, 3);
   const StreamPlan plan =
       stream_plan(*model, test::unlimited(untiled_plan(*model, request, ConvolutionAlgorithm::direct)), 1);
-  const auto stream = std::make_shared<CpuStreams>(model, test::random_source(3))->open(plan);
-  const Streamed found = streamed(*stream, *model, request, input, [&](int64_t taken) {
+  auto stream = std::make_shared<CpuStreams>(model, test::random_source(3))->open(plan);
+  const Streamed found = streamed(stream, *model, request, input, [&](int64_t taken) {
     return std::min<int64_t>(1, input.shape[2] - taken);
   });
   CHECK(plan.memory.delay_frames > 0);
@@ -240,6 +252,29 @@ TEST_CASE("streams of one model share weights under one limit, and one more is r
   for (const auto& clip : clips) CHECK(clip->picture.values == whole.values);
   open.pop_back();
   CHECK_NOTHROW(tiny.open());
+}
+
+TEST_CASE("bytes that are no state of the plan are refused") {
+  const TinyStream tiny;
+  const auto stream = tiny.open();
+  push_nowhere(*stream, frames_of(tiny.input, {0, 3}));
+  const std::vector<std::byte> state = stream->state();
+  CHECK_NOTHROW(tiny.streams->open(tiny.plan, state));
+  for (size_t bytes : {size_t{1}, size_t{8}, state.size() / 2, state.size() - 1})
+    CHECK_THROWS_WITH(tiny.streams->open(tiny.plan, std::span(state).first(bytes)),
+                      "state: ends too early; expected what state() of a stream returned");
+  std::vector<std::byte> longer = state;
+  longer.resize(state.size() + 4);
+  CHECK_THROWS_WITH(tiny.streams->open(tiny.plan, longer), Catch::Contains("has 4 bytes too many"));
+  for (size_t byte = 0; byte < 24; ++byte) {  // frames taken, and frames that the first passes have done
+    std::vector<std::byte> other = state;
+    other[byte] ^= std::byte{0x11};
+    CHECK_THROWS_AS(tiny.streams->open(tiny.plan, other), InputError);
+  }
+  CHECK(tiny.streams->open_streams() == 1);
+  CHECK(tiny.streams->live_bytes() == tiny.plan.memory.weights_bytes + stream->state_bytes());
+  push_nowhere(*stream, frames_of(tiny.input, {3, 3}), true);
+  CHECK_THROWS_WITH(stream->state(), Catch::Contains("has no state"));
 }
 
 TEST_CASE("a block of another shape is refused, and the stream goes on until it ends") {

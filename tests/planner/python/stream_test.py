@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
 
@@ -177,6 +180,52 @@ class Streams(tiny.Case):
         self.assertLess(resident() - before, MIB)
         self.assertEqual(stream.measured_peak_bytes, peak)
 
+    def test_a_state_goes_on_in_another_process(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 4, 3, 4)
+        stream = headroom_vae.stream(vae, 24, 32, limit="64MiB", block=2)
+        parts = [stream.push(latents[:, :, :3])]
+        with tempfile.TemporaryDirectory() as folder:
+            torch.save((stream.state(), latents[:, :, 3:]), f"{folder}/state")
+            stream.close()  # the first process could be gone now
+            subprocess.run([sys.executable, __file__, "--continue", folder], check=True, timeout=300)
+            parts += torch.load(f"{folder}/frames")
+        self.assert_close(torch.cat(parts, 2), vae.decode(latents).sample, 1e-5)
+
+    def test_a_suspended_stream_leaves_room_and_goes_on(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 3, 3, 4)
+        limit = headroom_vae.predict(vae, 24, 32, stream=True).peak_bytes
+        first = headroom_vae.stream(vae, 24, 32, limit=limit)
+        parts = [first.push(latents[:, :, :2])]
+        with self.assertRaises(headroom_vae.LimitExceeded):
+            headroom_vae.stream(vae, 24, 32, limit=limit)
+        first.suspend()
+        with headroom_vae.stream(vae, 24, 32, limit=limit) as second:
+            second.push(latents)
+            with self.assertRaisesRegex(headroom_vae.HeadroomError, "suspended"):
+                first.push(latents[:, :, 2:])
+            with self.assertRaises(headroom_vae.LimitExceeded):
+                first.resume()
+        first.resume()
+        parts += [first.push(latents[:, :, 2:]), first.finish()]
+        self.assert_close(torch.cat(parts, 2), vae.decode(latents).sample, 1e-5)
+
+    def test_a_state_of_another_vae_or_other_bytes_are_refused(self):
+        vae = tiny.wan()
+        stream = headroom_vae.stream(vae, 24, 32)
+        stream.push(tiny.latent(1, 16, 2, 3, 4))
+        state = stream.state()
+        other = tiny.wan()
+        with torch.no_grad():
+            other.decoder.conv_in.bias.add_(1)
+        for of, wrong, message in (
+            (other, state, "other weights"), (vae, state[:-4], "ends too early"), (vae, state + b"1234", "4 bytes too many"),
+            (vae, b"{}\n", "expected what state"), (vae, b"\x00", "expected what state"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(headroom_vae.InputError, message):
+                headroom_vae.stream(of, state=wrong)
+        with self.assertRaisesRegex(headroom_vae.InputError, "Leave out height"):
+            headroom_vae.stream(vae, 24, 32, state=state)
+
     def test_new_weights_serve_the_next_stream(self):
         vae, latents = tiny.wan(), tiny.latent(1, 16, 2, 3, 4)
         old = headroom_vae.stream(vae, 24, 32)
@@ -188,5 +237,15 @@ class Streams(tiny.Case):
         self.assert_close(old.push(latents), before, 1e-5)
 
 
+def go_on(folder):
+    """The process that goes on with the state in a folder."""
+    state, latents = torch.load(f"{folder}/state")
+    with torch.no_grad(), headroom_vae.stream(tiny.wan(), state=state) as stream:
+        torch.save([stream.push(latents), stream.finish()], f"{folder}/frames")
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:2] == ["--continue"]:
+        go_on(sys.argv[2])
+    else:
+        unittest.main()
