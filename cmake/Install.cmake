@@ -2,7 +2,8 @@
 #
 #   bin/                    programs
 #   lib/headroom/           modules that programs load when they need CUDA or LibTorch (decoder/base/os)
-#   lib/libheadroom.so.0    the planner for C (planner/c), include/headroom.h, lib/cmake/headroom for find_package(headroom)
+#   lib/libheadroom.so.0    planner and decoder for C (planner/c), include/headroom.h; lib/cmake/headroom for
+#                           find_package(headroom), lib/pkgconfig/headroom.pc for pkg-config
 #   share/                  man pages, completion for bash and zsh, the window's entry in menus
 #
 # Component `tools` has the planner, the reports and the window; `decoders` has the rest. Installed files contain no path of
@@ -50,6 +51,14 @@ headroom_install_without_run_path(headroom_c ${CMAKE_INSTALL_LIBDIR} decoders)
 install(EXPORT headroomTargets NAMESPACE headroom:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headroom COMPONENT decoders)
 file(WRITE ${CMAKE_BINARY_DIR}/package/headroomConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/headroomTargets.cmake)\n")
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/headroomConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(WRITE ${CMAKE_BINARY_DIR}/package/headroom.pc "prefix=\${pcfiledir}/../..
+Name: headroom
+Description: Decodes with VAEs within a memory limit
+Version: ${PROJECT_VERSION}
+Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lheadroom
+Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
+")
+install(FILES ${CMAKE_BINARY_DIR}/package/headroom.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT decoders)
 install(FILES ${CMAKE_BINARY_DIR}/package/headroomConfig.cmake ${CMAKE_BINARY_DIR}/package/headroomConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headroom COMPONENT decoders)
 

@@ -1,7 +1,9 @@
 #include "planner/answer/planner.h"
 
+#include <filesystem>
 #include <utility>
 
+#include "decoder/base/errors.h"
 #include "planner/answer/learnt.h"
 #include "planner/cost/profile_check.h"
 #include "planner/explain/why_not.h"
@@ -36,6 +38,15 @@ void set_profile(Question& question, const std::string& file) {
   if (file.empty()) return;
   question.profile = std::make_shared<profiler::Profile>(profiler::read_profile(file));
   question.profile_file = file;
+}
+
+int64_t free_disk_bytes(const std::string& scratch_folder) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(scratch_folder, error);
+  if (error)
+    throw InputError("--scratch " + scratch_folder + ": expected a folder that exists (" + error.message() +
+                     ")");
+  return static_cast<int64_t>(space.available);
 }
 
 CostModel costs_of(const Graph& graph, const Question& question) {

@@ -35,4 +35,7 @@ struct Question {
 /// Takes the profile in `file` as the question's costs. Does nothing if `file` is empty. Throws InputError.
 void set_profile(Question& question, const std::string& file);
 
+/// Free bytes of the disk of a scratch folder. Throws InputError if the folder does not exist.
+int64_t free_disk_bytes(const std::string& scratch_folder);
+
 }  // namespace headroom::planner

@@ -21,18 +21,6 @@ int64_t limit_from(const std::string& text, const DeviceRecord& device) {
   return limit_of_free_memory(nullptr);
 }
 
-namespace {
-
-int64_t free_disk_bytes(const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error)
-    throw InputError("--scratch " + folder + ": expected a folder that exists (" + error.message() + ")");
-  return static_cast<int64_t>(space.available);
-}
-
-}  // namespace
-
 void RequestOptions::add_to(CLI::App& app) {
   app.add_option("--model", model, kModelHelp)->required();
   app.add_option("--profile", profile_file,

@@ -4,7 +4,10 @@ place. C and C++ projects find the library.
   python install_test.py --build build
 """
 import argparse
+import array
 import json
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -102,7 +105,29 @@ class Install(unittest.TestCase):
     def test_the_library_shows_nothing_else(self):
         library = self.prefix / "lib/libheadroom.so"
         names = [line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).stdout.splitlines()]
-        self.assertEqual(sorted(names), ["HEADROOM_0", "headroom_free", "headroom_plan", "headroom_predict", "headroom_version"])
+        functions = ("decode", "encode", "free", "message", "plan", "predict", "shapes", "version")
+        self.assertEqual(sorted(names), ["HEADROOM_0", *(f"headroom_{name}" for name in functions)])
+
+    def test_pkg_config_finds_it_and_a_program_in_c_decodes(self):
+        program, picture, latent = (self.folder / name for name in ("decode", "picture.ppm", "z.npy"))
+        found = run("pkg-config", "--cflags", "--libs", "headroom", env={**os.environ, "PKG_CONFIG_PATH": str(self.prefix / "lib/pkgconfig")})
+        self.assertEqual(found.returncode, 0, found.stderr)
+        flags = shlex.split(found.stdout)
+        built = run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", HERE / "consumer/decode_in_c.c", *flags, f"-Wl,-rpath,{self.prefix}/lib", "-o", program)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4, 8, 12), }"
+        head += b" " * (-(len(head) + 11) % 64) + b"\n"
+        values = array.array("f", [(i * 37 % 101) / 50 - 1 for i in range(4 * 8 * 12)])
+        latent.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + values.tobytes())
+        model = HERE.parents[1] / "tests/data/demo_model"
+        made = run(program, model, 96, 64, 24 << 20, latent, picture)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertRegex(made.stdout, r"^\d+ of 25165824 bytes, \d+\.\d+ s\n$")
+        self.assertIn("100 % of", made.stderr)
+        self.assertEqual(len(picture.read_bytes()), len(b"P6 96 64 255\n") + 3 * 96 * 64)
+        self.assertGreater(len(set(picture.read_bytes())), 50)
+        refused = run(program, model, 96, 64, 1 << 20, latent, picture)
+        self.assertEqual((refused.returncode, len(refused.stderr.splitlines())), (3, 1))
 
 
 if __name__ == "__main__":
