@@ -125,6 +125,7 @@ Model build(const JsonFields& json) {
   Model model;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
+  model.latent_frame_step = kRunFrames;
   Builder(config, model.graph).decoder();
   model.scaling_factor = scaling_factor(json, 1.15258426);
   return model;

@@ -481,6 +481,17 @@ const char* const kLtx2 =
         "upsample_residual": [true, true, true], "upsample_factor": [2, 2, 2], "timestep_conditioning": false,
         "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6, "scaling_factor": 1.0,
         "decoder_causal": false, "decoder_spatial_padding_mode": "reflect"})";
+const char* const kLtx23 =
+    R"({"_class_name": "AutoencoderKLLTX2Video", "in_channels": 3, "out_channels": 3, "latent_channels": 128,
+        "block_out_channels": [256, 512, 1024, 1024], "layers_per_block": [4, 6, 4, 2, 2],
+        "decoder_block_out_channels": [256, 512, 512, 1024], "decoder_layers_per_block": [4, 6, 4, 2, 2],
+        "decoder_spatio_temporal_scaling": [true, true, true, true],
+        "decoder_inject_noise": [false, false, false, false, false],
+        "upsample_type": ["spatiotemporal", "spatiotemporal", "temporal", "spatial"],
+        "upsample_residual": [false, false, false, false], "upsample_factor": [2, 2, 1, 2],
+        "timestep_conditioning": false, "patch_size": 4, "patch_size_t": 1, "resnet_norm_eps": 1e-6,
+        "scaling_factor": 1.0, "encoder_causal": true, "decoder_causal": false,
+        "encoder_spatial_padding_mode": "zeros", "decoder_spatial_padding_mode": "zeros"})";
 const char* const kLtxVideo =
     R"({"_class_name": "AutoencoderKLLTXVideo", "out_channels": 3, "latent_channels": 128,
         "decoder_block_out_channels": [128, 256, 512, 512], "decoder_layers_per_block": [4, 3, 3, 3, 4],
@@ -579,7 +590,7 @@ std::vector<Family> ltx_video_families() {
                               .encoder_mark = "encoder.down_blocks.0.res_blocks.0.conv1.conv.weight",
                               .first = true,
                               .renamings = renamings},
-           .built_ins = {{"ltx-2", kLtx2}},
+           .built_ins = {{"ltx-2", kLtx2}, {"ltx-2.3", kLtx23}},
            .build = build_ltx2,
            .encoder = encoder_of<read_ltx2_encoder>},
           {.class_name = "AutoencoderKLLTXVideo",

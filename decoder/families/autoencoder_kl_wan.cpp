@@ -95,6 +95,8 @@ Config read_config(const JsonFields& json, const char* picture_channels, Config 
               std::to_string(config.frames_downsampled.size()));
   }
   if (json.has("is_residual")) config.residual = json["is_residual"].boolean();
+  // Headroom's own key, for checkpoints of pictures whose kernels have lost their time axis.
+  if (json.has("kernel_frames")) config.of_pictures = json["kernel_frames"].integer(1, 1) == 1;
   if (config.residual) check_shortcuts(config, json);
   read_patch(json, picture_channels, config);
   return config;

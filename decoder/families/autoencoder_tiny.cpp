@@ -167,6 +167,8 @@ struct ClipConfig {
   std::vector<int64_t> widths{256, 128, 64, 64};  ///< of each resolution, then of the last two convolutions
   std::vector<int64_t> blocks{3, 3, 3};
   std::vector<bool> doubles_frames{false, true, true}, doubles_pixels{true, true, true};
+  bool keeps_frames_of_even =
+      false;  ///< the class drops no frames of clips of an even number of latent frames
 };
 
 ClipConfig read_clip_config(const JsonFields& json) {
@@ -196,6 +198,7 @@ ClipConfig read_clip_config(const JsonFields& json) {
        [](const JsonFields& field) { return field.integer(1, kMostChannels); });
   read("decoder_time_upscale", config.doubles_frames, stages, boolean);
   read("decoder_space_upscale", config.doubles_pixels, stages, boolean);
+  if (json.has("is_cogvideox")) config.keeps_frames_of_even = json["is_cogvideox"].boolean();
   if (json.has("arch_variant") && !json["arch_variant"].is_null())
     json["arch_variant"].fail("'" + json["arch_variant"].text() + "' is not supported; expected null");
   if (config.latent_channels == kMiniMaxChannels && config.patch > 1)
@@ -284,6 +287,7 @@ Model build_clips(const JsonFields& json) {
   Model model;
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;
+  if (config.keeps_frames_of_even) model.latent_frame_step = 2;
   ClipBuilder(config, model.graph).decoder();
   return model;
 }
@@ -342,7 +346,8 @@ std::vector<Family> autoencoder_tiny_families() {
            .in_diffusers = false,
            .takes_scaled_latents = true,
            .original_names = {.key = "taehv", .decoder_mark = "decoder.7.conv.weight", .first = true},
-           .built_ins = {{"taew2.1", clips + R"("latent_channels": 16})", {}, {"taehv"}},
+           .built_ins = {{"taecvx", clips + R"("latent_channels": 16, "is_cogvideox": true})"},
+                         {"taew2.1", clips + R"("latent_channels": 16})", {}, {"taehv"}},
                          {"taew2.2", clips + R"("latent_channels": 48, "patch_size": 2})"},
                          {"taehv1.5", clips + R"("latent_channels": 32, "patch_size": 2})"},
                          {"taeltx2", clips + R"("latent_channels": 128, "patch_size": 4,

@@ -71,15 +71,6 @@ std::string wrong_length(const std::string& what, int64_t pixels, int64_t factor
          " (use " + use + ")";
 }
 
-/// The latent frames after a clip's first one are a multiple of this: 1, or the length of the runs of latent
-/// frames that share statistics.
-int64_t latent_frame_step(const Graph& graph) {
-  int64_t step = 1;
-  for (const Op& op : graph.ops())
-    step = std::max<int64_t>(step, op.run_frames / std::max(1, graph.tensor(op.inputs[0]).scale.t));
-  return step;
-}
-
 }  // namespace
 
 std::string wrong_pixels(const Model& model, int64_t width_pixels, int64_t height_pixels) {
@@ -95,8 +86,7 @@ std::string wrong_frames(const Model& model, int64_t frames) {
   if (!model.decodes_clips)
     return frames == 1 ? "" : model.class_name + " decodes single pictures; expected 1" + found;
   if (frames < 1 || frames > kMostFrames) return "expected from 1 to " + std::to_string(kMostFrames) + found;
-  const int64_t scale = picture_scale(model.graph).t, latent_step = latent_frame_step(model.graph);
-  const int64_t step = latent_step * scale;
+  const int64_t latent_step = model.latent_frame_step, step = latent_step * picture_scale(model.graph).t;
   const int64_t later = (frames - 1) / step, rest = (frames - 1) % step;
   if (rest == 0) return "";
   const int64_t nearest = (later + (2 * rest > step ? 1 : 0)) * step + 1;

@@ -40,7 +40,8 @@ struct Model {
   /// not support the config's encoder.
   std::function<Graph()> encoder{};
   int64_t latent_channels = 0;
-  bool decodes_clips = false;  ///< latents may have several frames
+  bool decodes_clips = false;     ///< latents may have several frames
+  int64_t latent_frame_step = 1;  ///< the latent frames after a clip's first one are a multiple of this
   /// How pipelines scale latents: decoder input = latent / scaling_factor + shift_factor. Unset if the config
   /// has null, or has no value and its class no default.
   std::optional<double> scaling_factor = 1;

@@ -503,7 +503,8 @@ def _wan(shapes: Shapes, module: Any) -> dict:
     modules = _numbered(shapes, r"decoder\.upsamples\.(\d+)\.")
     nested = "decoder.upsamples.0.upsamples.0.residual.2.weight" in shapes  # Wan 2.2 nests the numbering within each resolution
     flat = "decoder.upsamples.0.residual.2.weight" in shapes
-    of_pictures = nested and _frames_of(shapes["decoder.conv1.weight"]) == 1
+    without_time = _frames_of(shapes["decoder.conv1.weight"]) == 1
+    of_pictures = nested and without_time
     if not (flat and modules == 15 or nested and (modules == 4 or of_pictures)):
         raise Unsupported("decoder.upsamples: expected the 15 modules of Wan 2.1 or the 4 of Wan 2.2; others are not supported")
     levels = modules if nested else 4
@@ -523,6 +524,7 @@ def _wan(shapes: Shapes, module: Any) -> dict:
         "temperal_downsample": [f"{part(level, 3)}.time_conv.weight" in shapes for level in reversed(range(levels - 1))],
         "out_channels": shapes["decoder.head.2.weight"][0],
         **({"is_residual": True} if nested else {}),
+        **({"kernel_frames": 1} if without_time and not nested else {}),
         **({} if widest == widths[0] and not of_pictures else {"decoder_base_dim": base}),
     }
     patch = getattr(module, "patch_size", 1 if of_pictures else 2)
@@ -573,8 +575,6 @@ def _taehv(shapes: Shapes, module: Any) -> dict:
     """taehv's decoder is a sequence: a clamp, a convolution, an activation, then memory blocks, upsamplings, growths and convolutions."""
     if "decoder.0.weight" in shapes:
         raise Unsupported("decoder.0.weight: taehv's larger decoder is not supported; expected a clamp first")
-    if getattr(module, "is_cogvideox", False):
-        raise Unsupported("is_cogvideox is True: the number of frames that this decoder drops depends on the clip")
     activation = _child(module, "decoder.2")
     if activation is not None and type(activation).__name__ != "ReLU":
         raise Unsupported(f"decoder.2 is {type(activation).__name__}, expected ReLU")
@@ -591,6 +591,7 @@ def _taehv(shapes: Shapes, module: Any) -> dict:
         "num_decoder_blocks": [growth - begin - 1 for growth, begin in zip(growths, [3, *(growth + 2 for growth in growths)])],
         "decoder_block_out_channels": [*[inputs for _, inputs, *_ in grown], shapes[f"decoder.{last}.weight"][1]],
         "decoder_time_upscale": [outputs == 2 * inputs for outputs, inputs, *_ in grown],
+        "is_cogvideox": getattr(module, "is_cogvideox", False),
     }
 
 

@@ -111,6 +111,14 @@ TEST_CASE("TAEHV's layers are numbered as in its sequence, and the last doubling
   CHECK(model.graph.tensor(frames.output).scale == Axes<int32_t>{4, 4, 4});
 }
 
+TEST_CASE(
+    "CogVideoX's TAEHV takes clips of an odd number of latent frames, from which its class drops frames") {
+  const Model model = resolve_model("taecvx");
+  for (const int64_t frames : {1, 9, 17}) CHECK(wrong_frames(model, frames).empty());
+  CHECK(wrong_frames(model, 5).find("1 plus a multiple of 2 frames") != std::string::npos);
+  CHECK(wrong_frames(resolve_model("taew2.1"), 5).empty());
+}
+
 TEST_CASE("values of TAEHV that are not supported are refused by their key") {
   refuses(changed_taehv("arch_variant", "super"), {"config.json: arch_variant", "super", "null"});
   refuses(changed_taehv("num_decoder_blocks", json::array()), {"num_decoder_blocks", "at least one"});

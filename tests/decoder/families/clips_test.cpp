@@ -21,8 +21,8 @@ using test::refuses;
 
 TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unfold") {
   for (const char* name : {"wan2.1", "wan2.1-upscale2x", "wan2.2", "qwen-image", "open-sora-plan",
-                           "hunyuan-video", "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2",
-                           "ltx-video", "ltx-video-0.9.5", "seedvr2", "taew2.1", "taeltx2"}) {
+                           "hunyuan-video", "hunyuan-video-1.5", "hunyuan-image-refiner", "ltx-2", "ltx-2.3",
+                           "cogvideox", "ltx-video", "ltx-video-0.9.5", "seedvr2", "taew2.1", "taeltx2"}) {
     CAPTURE(name);
     const Model clips = resolve_model(name), picture = for_frames(clips, 1);
     CHECK(for_frames(clips, 5).graph.ops().size() == clips.graph.ops().size());
@@ -57,6 +57,19 @@ TEST_CASE("a decoder of one frame has kernels of one frame, and no frames to unf
     CHECK(picture.graph.tensor(picture.graph.output()).scale == Axes<int32_t>{1, scale.y, scale.x});
   }
   CHECK(for_frames(resolve_model("sdxl"), 1).graph.ops().size() == resolve_model("sdxl").graph.ops().size());
+}
+
+TEST_CASE("kernels that have lost their time axis decode and encode single pictures") {
+  const json config = changed(test::tiny_wan_config(), "kernel_frames", 1);
+  const Model model = model_of(config), picture = for_frames(model_of(test::tiny_wan_config()), 1);
+  CHECK_FALSE(model.decodes_clips);
+  CHECK(model.graph.ops().size() == picture.graph.ops().size());
+  for (const Op& op : model.graph.ops()) {
+    for (const Parameter& parameter : parameters_of(model.graph, op)) CHECK(parameter.shape.size() < 5);
+  }
+  CHECK(wrong_frames(model, 5).find("single pictures") != std::string::npos);
+  CHECK(picture_scale(for_direction(model, Direction::encode).graph).t == 1);
+  refuses(changed(test::tiny_wan_config(), "kernel_frames", 3), {"kernel_frames"});
 }
 
 TEST_CASE("queries, keys and values of Wan's attention are parts of one module") {

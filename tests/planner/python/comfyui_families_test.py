@@ -25,6 +25,7 @@ from comfyui_support import (
     encoded_by_node,
     nodes,
     original_name,
+    original_wan_21_name,
     original_wan_22_name,
     random_pixels,
 )
@@ -236,6 +237,18 @@ class ByNames(unittest.TestCase):
     def test_qwen_image_21(self):
         vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
         made, z = Renamed(vae, original_wan_22_name), random_latent(2, 4, 4, 5)
+        self.assert_close(self.decoded(made, z), image(vae.decode(z[:, :, None]).sample))
+
+    @torch.no_grad()
+    def test_kernels_without_time(self):
+        """Decoders of pictures whose kernels have kept their last frame alone."""
+        vae = tiny.qwen(dim_mult=[1, 1, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
+        made = Renamed(vae, original_wan_21_name)
+        for name, kernel in list(made.named_parameters()):
+            if kernel.dim() == 5:
+                path, _, leaf = name.rpartition(".")
+                made.get_submodule(path)._parameters[leaf] = torch.nn.Parameter(kernel[:, :, -1].clone())
+        z = random_latent(2, 4, 4, 5)
         self.assert_close(self.decoded(made, z), image(vae.decode(z[:, :, None]).sample))
 
     @torch.no_grad()
