@@ -14,7 +14,8 @@ namespace headroom::planner {
 
 namespace {
 
-/// Two cores with AVX-512, LibTorch 2.11: tiles are fp32 in every dtype.
+/// Two cores with AVX-512; tiles are fp32 in every dtype. Measured before convolutions were our own, so most
+/// plans take less. Decodes correct the predictions (planner/answer/learnt.h).
 constexpr DeviceRates kTwoCores{
     .convolution_flops_per_second = 170e9,
     .attention_flops_per_second = 200e9,

@@ -36,7 +36,7 @@ def decodes(case: tuple, folder: Path) -> list[tuple[float, float]]:
     for _ in range(max(SHOWN)):
         measure.run(command)
         passes = json.loads(stats.read_text())["passes"]
-        found.append((sum(each["predicted"]["seconds"] for each in passes), sum(each["seconds"] for each in passes)))
+        found.append((sum(each["predicted_seconds"] for each in passes), sum(each["seconds"] for each in passes)))
     return found
 
 
