@@ -158,8 +158,8 @@ std::vector<Family> cogvideox_families() {
                               .decoder_mark = "decoder.mid.block_1.norm1.norm_layer.weight",
                               .first = true,
                               .renamings = renamings},
-           .built_ins = {{"cogvideox-2b", kConfig + std::string("1.15258426}")},
-                         {"cogvideox", kConfig + std::string("0.7}"), {}, {"cogvideox-5b", "cogvideox-1.5"}}},
+           .built_ins = {{"cogvideox", kConfig + std::string("0.7}"), {}, {"cogvideox-5b", "cogvideox-1.5"}},
+                         {"cogvideox-2b", kConfig + std::string("1.15258426}")}},
            .build = build}};
 }
 

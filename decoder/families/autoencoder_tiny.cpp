@@ -346,12 +346,12 @@ std::vector<Family> autoencoder_tiny_families() {
            .in_diffusers = false,
            .takes_scaled_latents = true,
            .original_names = {.key = "taehv", .decoder_mark = "decoder.7.conv.weight", .first = true},
-           .built_ins = {{"taecvx", clips + R"("latent_channels": 16, "is_cogvideox": true})"},
-                         {"taew2.1", clips + R"("latent_channels": 16})", {}, {"taehv"}},
+           .built_ins = {{"taew2.1", clips + R"("latent_channels": 16})", {}, {"taehv"}},
                          {"taew2.2", clips + R"("latent_channels": 48, "patch_size": 2})"},
                          {"taehv1.5", clips + R"("latent_channels": 32, "patch_size": 2})"},
                          {"taeltx2", clips + R"("latent_channels": 128, "patch_size": 4,
-                                                "decoder_time_upscale": [true, true, true]})"}},
+                                                "decoder_time_upscale": [true, true, true]})"},
+                         {"taecvx", clips + R"("latent_channels": 16, "is_cogvideox": true})"}},
            .build = build_clips}};
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import pathlib
+import re
 import sys
 import types
 import unittest
@@ -135,6 +136,13 @@ def ltx(vae, encoder=False):
     return made
 
 
+def cogvideox_name(name, levels):
+    name = re.sub(r"mid_block\.resnets\.(\d)", lambda m: f"mid.block_{int(m[1]) + 1}", name)
+    name = re.sub(r"up_blocks\.(\d)\.resnets\.", lambda m: f"up.{levels - 1 - int(m[1])}.block.", name)
+    name = re.sub(r"up_blocks\.(\d)\.upsamplers\.0\.", lambda m: f"up.{levels - 1 - int(m[1])}.upsample.", name)
+    return name.replace("conv_shortcut", "nin_shortcut")
+
+
 class ByNames(unittest.TestCase):
     """Each family in its original names."""
 
@@ -238,6 +246,17 @@ class ByNames(unittest.TestCase):
         vae = tiny.qwen21(dim_mult=[1, 2, 2, 2], num_res_blocks=2, temperal_downsample=[False, True, True])
         made, z = Renamed(vae, original_wan_22_name), random_latent(2, 4, 4, 5)
         self.assert_close(self.decoded(made, z), image(vae.decode(z[:, :, None]).sample))
+
+    @torch.no_grad()
+    def test_cogvideox(self):
+        """By the names of its authors. ComfyUI has no module of its own for it."""
+        vae = tiny.cogvideox(block_out_channels=(32, 32, 64), norm_num_groups=32)
+        made = Renamed(vae, lambda name: cogvideox_name(name, 3))
+        for frames in (1, 5):
+            z = random_latent(1, 4, frames, 4, 5)
+            self.assert_close(self.decoded(made, z), image(vae.decode(z).sample))
+        with self.assertRaisesRegex(headroom_vae.HeadroomError, "A latent has 1 plus a multiple of 2 frames"):
+            self.decoded(made, random_latent(1, 4, 2, 4, 5))
 
     @torch.no_grad()
     def test_kernels_without_time(self):
