@@ -3,6 +3,7 @@
 # make build     builds programs in build/bin for one GPU architecture, and the reference environment in build/venv
 # make test      builds with tests, then runs all tests; tests that need a GPU skip without one
 # make quick     builds the libraries below the planner's programs in build/quick, and runs their tests; for each change
+# make library   builds libheadroom for C in build/library/lib, with Debian packages only
 # make release   builds programs in build/all-gpus/bin with kernels for all GPU architectures
 # make install   installs programs, modules, libheadroom for C and man pages below PREFIX (/usr/local); DESTDIR is a prefix to it
 # make debs      makes Debian packages in build/debs: headroom-tools (plans and reports, a few MB) and headroom (decodes)
@@ -28,7 +29,14 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: demo tour begin build test quick release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: help library demo tour begin build test quick release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
+
+help:
+	@sed -n 's/^# make /make /p' Makefile
+
+library: packages
+	cmake --preset demo -B build/library $(CMAKE_ARGS)
+	cmake --build build/library --target headroom_c -j $(JOBS)
 
 demo: packages
 	@echo "demo: compiling, while Python wheels (about 2 GB) are fetched and unpacked"
