@@ -192,8 +192,11 @@ void KeptBlocks::release(TensorId tensor, const Interval& blocks) {
 void KeptBlocks::restore_tail(TensorId tensor, const Interval& blocks) {
   const auto tail = tails_.find(tensor);
   if (tail == tails_.end()) return;
-  copy_rows(tail->second, maps_.at(tensor), blocks);
-  tail->second.release(blocks);
+  // Every tile of a band asks for the band's blocks; the first one has restored them.
+  const Interval left = intersect(blocks, tail->second.present());
+  if (left.length() == 0) return;
+  copy_rows(tail->second, maps_.at(tensor), left);
+  tail->second.release(left);
   if (tail->second.empty()) tails_.erase(tail);
 }
 

@@ -110,7 +110,8 @@ void check_drawn(const Model& of_class, Random& random, uint64_t seed) {
   const Extent latent{random.integer(2, 9), random.integer(1, 6), random.integer(1, 6)};
   const Dtype dtype = random.pick<Dtype>({Dtype::fp32, Dtype::fp32, Dtype::bf16});
   const Request request = test::request_for(*model, latent, random.integer(1, 2), dtype);
-  const MemoryModel memory = planner::CostModel(model->graph).memory();
+  MemoryModel memory = planner::CostModel(model->graph).memory();
+  memory.block_bytes = random.pick<int64_t>({1, 700, 17'000, int64_t{4} << 20});
   test::RandomStyle style;
   style.keep = random.pick<double>({0, 0.3, 0.9});
   style.untiled_frames = 0.5;
