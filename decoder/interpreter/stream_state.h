@@ -22,6 +22,7 @@ class StreamState {
   /// Throws InputError if a state that is read has no more bytes.
   void move(void* values, int64_t bytes) {
     const auto count = static_cast<size_t>(bytes);
+    if (count == 0) return;  // `values` may be null
     if (!reads_) {
       const auto* first = static_cast<const std::byte*>(values);
       written_.insert(written_.end(), first, first + count);
