@@ -92,7 +92,7 @@ class PlacedInOrder {
       const size_t count = std::min(kBlock, offsets_.size() - block);
       std::array<uint8_t, kBlock> meets{};
       for (size_t i = 0; i < count; ++i)  // compiled to vector instructions
-        meets[i] = (live_begins_[block + i] < end) & (live_ends_[block + i] > begin);
+        meets[i] = int(live_begins_[block + i] < end) & int(live_ends_[block + i] > begin);
       for (size_t i = 0; i < count; i += sizeof(uint64_t)) {
         uint64_t some = 0;  // a byte for each of eight buffers, the first one lowest
         std::memcpy(&some, &meets[i], sizeof some);
