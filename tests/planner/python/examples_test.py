@@ -19,6 +19,7 @@ import diffusers
 import headroom_vae
 import tiny
 import torch
+from PIL import Image, ImageChops
 from diffusers import modular_pipelines
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples"
@@ -68,6 +69,7 @@ class Scripts(unittest.TestCase):
             def __call__(self, prompt, **asked):
                 steps = {"num_inference_steps": 1, **({"guidance_scale": 1.0} if "max_sequence_length" not in asked else {})}
                 asked.pop("max_sequence_length", None)
+                torch.manual_seed(0)  # the same noise in each call
                 return super().__call__(**{**arguments, **asked, **steps})
 
         pipe.__class__ = WithoutTextEncoder
@@ -85,13 +87,13 @@ class Scripts(unittest.TestCase):
         file = f"{self.folder}/picture.png"
         printed = self.run_script("sdxl.py", "StableDiffusionXLPipeline", tiny.stable_diffusion_xl, "--height", "64", "--width", "48",
                                   "--limit", "64MiB", "-o", file)  # fmt: skip
-        self.assertRegex(printed, r"AutoencoderKL 48x64 bf16: untiled .*\nunder 64\.0 MiB: peak .*\n(more than the untiled .*\n)?.* on cpu, peak ")
+        self.assertRegex(printed, r"AutoencoderKL 48x64 bf16: untiled .*\nunder 64\.0 MiB: peak .*\n(more than the untiled .*\n)?.* on cpu in bf16, peak ")
         self.assertTrue(Path(file).exists())
         self.assertIsNone(headroom_vae.handle_of(self.pipe))
 
     def test_flux(self):
         file, size = f"{self.folder}/picture.png", ("--height", "32", "--width", "48")
-        self.assertIn(" on cpu, peak ", self.run_script("flux.py", "FluxPipeline", tiny.flux, *size, "-o", file))
+        self.assertIn(" on cpu in fp32, peak ", self.run_script("flux.py", "FluxPipeline", tiny.flux, *size, "-o", file))
         self.assertTrue(Path(file).exists())
         with self.assertRaisesRegex(SystemExit, r"does not fit 1\.0 MiB; .*\nTry --limit \d+"):
             self.run_script("flux.py", "FluxPipeline", tiny.flux, *size, "--limit", "1MiB", "-o", file)
@@ -100,8 +102,18 @@ class Scripts(unittest.TestCase):
         saved = []
         with mock.patch("diffusers.utils.export_to_video", lambda frames, name, fps: saved.append((frames.shape, name, fps))):
             printed = self.run_script("wan.py", "WanPipeline", tiny.wan_video, "--height", "32", "--width", "48", "--frames", "5", "-o", "clip.mp4")
-        self.assertIn(" on cpu, peak ", printed)
+        self.assertIn(" on cpu in fp32, peak ", printed)
         self.assertEqual(saved, [((5, 32, 48, 3), "clip.mp4", 16)])
+
+
+    def test_wan_stream(self):
+        size = ("--height", "32", "--width", "48", "--frames", "9")
+        printed = self.run_script("wan_stream.py", "WanPipeline", tiny.wan_video, *size, "--limit", "64MiB", "-o", f"{self.folder}/frames")
+        self.assertRegex(printed, r"9 frames; <stream in blocks of 1: state .*, peak ")
+        whole = self.pipe("a lighthouse", height=32, width=48, num_frames=9, output_type="pil").frames[0]
+        for number, frame in enumerate(whole):
+            saved = Image.open(f"{self.folder}/frames/{number:05}.png")
+            self.assertLessEqual(max(most for _, most in ImageChops.difference(saved, frame).getextrema()), 1)
 
 
 class Block(unittest.TestCase):
@@ -118,7 +130,7 @@ class Block(unittest.TestCase):
                 made = pipe(latents=z, output_type="pt", limit=limit)
                 ours = made.get("images") * 2 - 1
                 self.assertLessEqual(float((ours - theirs.clamp(-1, 1)).abs().max()), 1e-4)
-                self.assertIn(" on cpu, peak ", str(made.get("decode_report")))
+                self.assertIn(" on cpu in fp32, peak ", str(made.get("decode_report")))
                 self.assertEqual(headroom_vae.handle_of(vae).options.limit, limit)
 
 
