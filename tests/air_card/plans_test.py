@@ -20,6 +20,8 @@ BUILT_IN = {
     "wan2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "wan2.2": ((1, 48, 2, 4, 4), (5, 64, 64)), "seedvr2": ((1, 16, 2, 8, 8), (5, 64, 64)),
     "cogvideox": ((1, 16, 3, 8, 8), (9, 64, 64)), "taew2.1": ((1, 16, 2, 8, 8), (5, 64, 64)), "taeltx2": ((1, 128, 2, 2, 2), (9, 64, 64)),
 }
+# The first chunk of a clip can be longer than the others. A plan counts each tile of a pass at its longest chunk, so the card takes less.
+UNEVEN_CHUNKS = {"cogvideox"}
 # Random weights of these models take seconds to generate.
 HEAVY = {"hunyuan-video-1.5", "ltx-2", "ltx-video", "ltx-video-0.9.5", "wan2.2", "qwen-image-2.1"}
 
@@ -30,7 +32,11 @@ class Plans(AirCardTest):
         self.check_clean(ended)
         self.assertGreater(ended.report["launches"], 0)
         planned = json.loads((self.folder / plan).read_text())
-        self.assertEqual(ended.report["peak_live_bytes"], planned["predicted"]["peak_bytes"])
+        taken, expected = ended.report["peak_live_bytes"], planned["predicted"]["peak_bytes"]
+        if case.model in UNEVEN_CHUNKS:
+            self.assertTrue(0.99 * expected <= taken <= expected, f"{taken} of {expected}")
+        else:
+            self.assertEqual(taken, expected)
         self.assertLessEqual(ended.report["peak_live_bytes"], planned["limit_bytes"])
         return ended.report
 

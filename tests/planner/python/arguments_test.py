@@ -176,7 +176,7 @@ class Arguments(tiny.Case):
 
         with mock.patch("headroom_vae.prediction._core.Planner", planner):
             headroom_vae.enable(vae, profile="clips")
-            tries = [("cpu", 1), ("cpu", 5), ("cuda", 1), ("cuda", 5)]
+            tries = [("cpu", 1), ("cpu", 9), ("cuda", 1), ("cuda", 9)]
             self.assertEqual(made, [("decode", *one) for one in tries])
             made.clear()
             handle = headroom_vae.enable(vae, profile="clips of encodes")

@@ -176,7 +176,7 @@ class Decodes(unittest.TestCase):
             ({}, made, {}, "samples: expected a latent, found dict"),
             ({"samples": [z]}, made, {}, "samples: expected a latent, found list"),
             ({"samples": torch.zeros(1, 8, 20)}, made, {}, "found 1×8×20"),
-            ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, r"expected N×4×H×W, found 1×16×3×4\. Latents of flux, .*wan2\.1.* have 16 channels: load the VAE of your model"),
+            ({"samples": torch.zeros(1, 16, 3, 4)}, made, {}, r"expected N×4×H×W, found 1×16×3×4\. Latents of .*flux, .*wan2\.1.* have 16 channels: load the VAE of your model"),
             ({"samples": z}, None, {}, "vae: expected a VAE as ComfyUI's Load VAE gives it, found NoneType"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=None), {}, "found SimpleNamespace without a model"),
             ({"samples": z}, types.SimpleNamespace(first_stage_model=torch.nn.Linear(2, 2)), {}, "original tensor names of Stable Diffusion"),
