@@ -1395,6 +1395,14 @@ takes %2 and %3 there</source>
         <translation>逐遍载入</translation>
     </message>
     <message>
+        <source>Thri&amp;ft</source>
+        <translation>节省内存(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Share of time to give for memory: of the plans that take at most this much longer than the fastest, the planner takes a small one. 0: the fastest plan.</source>
+        <translation>为节省内存可付出的时间比例：在最多比最快计划慢这么多的计划中，规划器取占用较小的一个。0：最快的计划。</translation>
+    </message>
+    <message>
         <source>Folder of a model</source>
         <translation>模型文件夹</translation>
     </message>
