@@ -20,7 +20,7 @@ CHECKED_ERROR = 1e-4
 
 
 def lines() -> Iterator[str]:
-    """What works here: versions, devices, and the code that decodes on each of them."""
+    """Versions, devices, and the code that decodes on each of them."""
     yield f"headroom_vae {_core.__version__}, Python {platform.python_version()}"
     try:
         import torch

@@ -7,23 +7,24 @@ import functools
 import inspect
 import itertools
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Callable
 
 from . import _core, gate, over, parts, sampling
-from .amounts import THRIFT, any_case, is_plain_number, limit_bytes, require_sensible_limit, whole_size
+from .amounts import THRIFT, is_plain_number, limit_bytes, whole_size
 from .autocast import own_dtype
 from .changes import shown
 from .compiled import is_own
 from .checkpoints import Described, described
 from .described import device_of, dtype_in_use, dtype_name, loaded_vae_of, model_of, output_name, require_precision
+from .entries import Decode, Encode, Entry, not_compiled
 from .errors import DoesNotFit, HeadroomError, InputError, Unsupported, join_torch
-from .executors import require_executor
 from .gradients import with_gradients
 from .latents import clips_of, frames_of, picture_of
 from .module import DecodeReport, ModuleDecoder
+from .options import Options
 from .prediction import Prediction, planner_of, planner_options
-from .time_step import one_time_step
+from .results import decoded_output, encoded_output, moments_of, whole_moments
 from .verification import largest_error
 
 WITHOUT_EFFECT = {
@@ -35,58 +36,11 @@ WITHOUT_EFFECT = {
 }
 """Warnings of attributes by which a VAE's own decode or encode blends."""
 
-
 INPUTS = {"decode": "latent", "encode": "picture"}
 """Names of inputs in messages."""
 
 SMALL_LIMIT_BYTES = 16 << 20
 """A smaller limit without a unit may be meant in another unit than bytes."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options as passed to :func:`headroom_vae.enable`."""
-
-    limit: int | str | None = "auto"
-    host_limit: int | str = "auto"
-    scratch: str | None = None
-    profile: str | None = None
-    thrift: float | str = THRIFT
-    on_misfit: str = "raise"
-    verify: bool | str = False
-    release: bool = False
-    progress: bool | Callable[[float], None] | None = None
-    executor: str = "auto"
-    dtype: Any = None
-
-    def __post_init__(self) -> None:
-        for name in ("limit", "host_limit"):
-            object.__setattr__(self, name, any_case(getattr(self, name)))
-        if self.dtype is not None:
-            object.__setattr__(self, "dtype", dtype_name(self.dtype))
-
-    def checked(self) -> Options:
-        if self.on_misfit not in ("raise", "original"):
-            raise InputError(f"on_misfit: expected 'raise' or 'original', found {self.on_misfit!r}")
-        if not isinstance(self.verify, int) and self.verify != "torch":
-            raise InputError(f"verify: expected True, False or 'torch', found {self.verify!r}")
-        if not isinstance(self.release, int):
-            raise InputError(f"release: expected True or False, found {self.release!r}")
-        if self.release and (self.verify or self.on_misfit == "original"):
-            raise InputError("release=True: the original decode is gone then; expected verify=False and on_misfit='raise'")
-        require_executor(self.executor)
-        require_sensible_limit(self.limit)
-        planner_options(0 if self.host_limit == "auto" else self.host_limit, self.scratch, self.profile, self.thrift)
-        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
-            raise InputError(f"progress: expected True, False, None or a function of the share that is done, found {self.progress!r}")
-        return self
-
-    def of_decode(self) -> dict[str, Any]:
-        """The options that determine a decode's plan, as keywords of ModuleDecoder's functions."""
-        return {
-            "limit": self.limit, "host_limit": self.host_limit, "scratch": self.scratch, "profile": self.profile, "thrift": self.thrift,
-            "release": self.release, "executor": self.executor, "precision": self.dtype,
-        }  # fmt: skip
 
 
 class Handle:
@@ -210,7 +164,7 @@ class Handle:
         """Replacement for the VAE's own ``decode``. Tiles are exact and never blended. ``num_frames``: the frames of a clip, for a class
         that takes frames as a batch. ``temb``: the time step, for a decoder that takes one."""
         return self._through(
-            "decode", z, lambda trained: _output(self._sample(z, trained, num_frames, temb), return_dict),
+            "decode", z, lambda trained: decoded_output(self._sample(z, trained, num_frames, temb), return_dict),
             lambda: self._original(z, return_dict, generator, num_frames=num_frames, temb=temb),
         )  # fmt: skip
 
@@ -294,7 +248,7 @@ class Handle:
 
     def _encoded(self, x: Any, return_dict: bool, trained: list) -> Any:
         made = whole_moments(self._moments(x), self.model.latent_channels)
-        made = self._with_gradients("encode", x, made, trained, lambda x: _moments(self._original_encode(x, return_dict=False)[0]))
+        made = self._with_gradients("encode", x, made, trained, lambda x: moments_of(self._original_encode(x, return_dict=False)[0]))
         return encoded_output(made, self.model, return_dict)
 
     def _moments(self, x: Any) -> Any:
@@ -417,88 +371,6 @@ class Handle:
         return _rebuilt, (self.vae, self.known.config, self.model.class_name, self.known.foreign, self.options, self.owner)
 
 
-NO_GRAPH = "Headroom's decode and encode are not part of a compiled graph: without fullgraph=True they run between two graphs"
-
-
-def _not_compiled() -> None:
-    """Makes torch.compile() end its graph before Headroom's calls, and leave their code alone. Called when torch is there."""
-    import torch
-
-    if not hasattr(_Entry.__call__, "_torchdynamo_disable"):
-        options = {"reason": NO_GRAPH} if "reason" in inspect.signature(torch.compiler.disable).parameters else {}
-        _Entry.__call__ = torch.compiler.disable(_Entry.__call__, **options)
-
-
-class _Entry:
-    """Replaces a method of a VAE and calls the handle's. A copy of the VAE gets its own replacement."""
-
-    method = ""
-
-    def __init__(self, handle: Handle):
-        self.handle = handle
-        self.__doc__ = getattr(type(handle.vae), self.method).__doc__
-        handle.entries[self.method] = self
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The signature of the VAE's own method."""
-        return inspect.signature(getattr(type(self.handle.vae), self.method).__get__(self.handle.vae))
-
-    def bound(self, positional: tuple, keywords: dict) -> tuple[Any, dict[str, Any]]:
-        """The tensor of a call, and its other arguments by name."""
-        vae, foreign = self.handle.vae, self.handle.known.foreign
-        signature = inspect.signature(getattr(type(vae), self.method)) if foreign else _signature(vae, self.method, self.handle.model)
-        _, (_, given), *options = signature.bind(vae, *positional, **keywords).arguments.items()
-        return given, dict(options)
-
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        handle = self.handle
-        if not handle.known.foreign:
-            return self.call(*positional, **keywords)
-        own = functools.partial(handle._own(self.method), *positional, **keywords)
-        return own() if handle.ended else handle.call_proven(self.method, *self.bound(positional, keywords), own)
-
-    def __deepcopy__(self, memo: dict) -> _Entry:
-        return type(self)(copy.deepcopy(self.handle, memo))
-
-    def __reduce__(self) -> tuple:
-        return type(self), (self.handle,)
-
-
-class Decode(_Entry):
-    method = "decode"
-
-    def call(self, *positional: Any, **keywords: Any) -> Any:
-        handle = self.handle
-        z, options = self.bound(positional, keywords)
-        conditions = {"return_dict": True, "generator": None, **options}
-        return_dict, generator = conditions.pop("return_dict"), conditions.pop("generator")
-        num_frames = conditions.pop("num_frames") if handle.model.frames_in_batch else None
-        takes_step = handle.decoder.time_step is not None
-        temb = conditions.pop("temb", None) if takes_step and one_time_step(conditions.get("temb")) else None
-        unknown = [name for name, value in conditions.items() if value is not None]  # for example a mask
-        if handle.ended or unknown:
-            own = functools.partial(handle._original, z, return_dict, generator, num_frames=num_frames, **{"temb": temb, **conditions})
-            return own() if handle.ended else handle._own_call("decode", gate.past_by_argument(unknown), own)
-        if takes_step and temb is None:
-            raise InputError("temb: expected a tensor with the time step of the decode, found none")
-        return handle.decode(z, return_dict=return_dict, generator=generator, num_frames=num_frames, temb=temb)
-
-
-class Encode(_Entry):
-    method = "encode"
-
-    def call(self, *positional: Any, **keywords: Any) -> Any:
-        handle = self.handle
-        x, options = self.bound(positional, keywords)
-        return_dict = options.pop("return_dict", True)
-        unknown = [name for name, value in options.items() if value is not None]
-        if handle.ended or unknown:
-            own = functools.partial(handle._original_encode, *positional, **keywords)
-            return own() if handle.ended else handle._own_call("encode", gate.past_by_argument(unknown), own)
-        return handle.encode(x, return_dict=return_dict)
-
-
 def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[ModuleDecoder | None, str]:
     """The encoder of a VAE. If Headroom has none for its class or config, None and the reason."""
     from .proof import Prover
@@ -514,64 +386,11 @@ def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[M
         return None, f"encode() is the VAE's own: {refused}"
 
 
-def _moments(encoded: Any) -> Any:
-    """The tensor of what a VAE's own encode returns: of a distribution, its moments."""
-    return getattr(encoded, "parameters", encoded)
-
-
-def whole_moments(made: Any, latent_channels: int) -> Any:
-    """Repeats a single channel beside the means for each of them: it is the log-variance of all, as in LTX."""
-    import torch
-
-    if made.shape[1] != latent_channels + 1:
-        return made
-    return torch.cat([made, made[:, -1:].repeat_interleave(latent_channels - 1, dim=1)], dim=1)
-
-
-def encoded_output(made: Any, model: _core.Model, return_dict: bool) -> Any:
-    """Turns the encoder's output into what a diffusers VAE's ``encode`` returns: the latent, or the distribution of its moments."""
-    made = whole_moments(made, model.latent_channels)
-    if made.shape[1] == model.latent_channels:
-        if not return_dict:
-            return (made,)
-        if model.class_name == _core.class_of_original_names("tiny"):
-            from diffusers.models.autoencoders.autoencoder_tiny import AutoencoderTinyOutput
-
-            return AutoencoderTinyOutput(latents=made)
-        from diffusers.models.autoencoders.vae import EncoderOutput
-
-        return EncoderOutput(latent=made)
-    from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
-    from diffusers.models.modeling_outputs import AutoencoderKLOutput
-
-    distribution = DiagonalGaussianDistribution(made)
-    return AutoencoderKLOutput(latent_dist=distribution) if return_dict else (distribution,)
-
-
-def _signature(vae: Any, method: str, model: _core.Model) -> inspect.Signature:
-    """Signature of the VAE's own ``decode`` or ``encode``. Classes differ in names and in the order of options."""
-    return _signature_of(getattr(type(vae), method), "decode_frames" if method == "decode" and model.frames_in_batch else method)
-
-
-@functools.lru_cache(64)
-def _signature_of(function: Any, method: str) -> inspect.Signature:
-    own = inspect.signature(function)
-    return own if "return_dict" in own.parameters else inspect.signature(getattr(Handle, method))  # a decorator hides the real signature
-
-
 def _rebuilt(vae: Any, config: str, class_name: str, foreign: bool, options: Options, owner: parts.Owner) -> Handle:
     owner.vae = weakref.ref(vae)
     handle = Handle(vae, Described(model_of(config, class_name), config, foreign), options)
     handle.owner = owner
     return handle
-
-
-def _output(sample: Any, return_dict: bool) -> Any:
-    if not return_dict:
-        return (sample,)
-    from diffusers.models.autoencoders.vae import DecoderOutput
-
-    return DecoderOutput(sample=sample)
 
 
 def enable(
@@ -667,7 +486,7 @@ def enable(
     return handle
 
 
-def _installed(vae: Any, kind: type[_Entry]) -> tuple[_Entry | None, Any]:
+def _installed(vae: Any, kind: type[Entry]) -> tuple[Entry | None, Any]:
     """Headroom's replacement of a method of the VAE, if it has one, also under functions of others; and the attribute that shadowed
     the class's method before. Raises Unsupported for a function of others that Headroom would drop."""
     name = kind.method
@@ -685,9 +504,9 @@ def _installed(vae: Any, kind: type[_Entry]) -> tuple[_Entry | None, Any]:
     )
 
 
-def _install(vae: Any, handle: Handle, entries: dict[str, _Entry | None]) -> None:
+def _install(vae: Any, handle: Handle, entries: dict[str, Entry | None]) -> None:
     """Replaces the VAE's methods. Functions of others that lie over Headroom's stay, and call it with its new options."""
-    _not_compiled()
+    not_compiled()
     join_torch()
     for kind, side in ((Decode, handle.decoder), (Encode, handle.encoder)):
         if side is None:

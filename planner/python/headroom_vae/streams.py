@@ -29,7 +29,7 @@ class _Weights(NamedTuple):
 
 
 class _Shared:
-    """What the streams of a VAE in one direction share."""
+    """Model, weights and plans that the streams of a VAE in one direction share."""
 
     def __init__(self, vae: Any, model: _core.Model):
         self.model = model
