@@ -62,6 +62,7 @@ void PlanarSink::put(int64_t item, const Region& region, const float* pixels) {
   const int64_t frame_values = region.y.length() * region.x.length() * shape().channels;
   for (int64_t frame = region.t.begin; frame < region.t.end; ++frame, pixels += frame_values)
     put_frame(item, frame, region, pixels);
+  end_region(item, region);
 }
 
 void PlanarSink::put_frame(int64_t item, int64_t frame, const Region& region, const float* pixels) {

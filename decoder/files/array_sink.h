@@ -21,6 +21,8 @@ class PlanarSink : public PictureSink {
   void put(int64_t item, const Region& region, const float* pixels) final;
   /// Writes contiguous values, beginning at element `first` of the picture.
   virtual void put_run(int64_t first, const float* values, int64_t count) = 0;
+  /// Called when all runs of a region are written.
+  virtual void end_region(int64_t /*item*/, const Region& /*region*/) {}
 
  private:
   void put_frame(int64_t item, int64_t frame, const Region& region, const float* pixels);

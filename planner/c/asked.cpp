@@ -25,18 +25,12 @@ int64_t bytes_of(const char* name, int64_t given) {
   return given;
 }
 
-Direction direction_of(const headroom_question& given) {
-  const std::string name = or_else(given.direction, "decode");
-  if (name != "decode" && name != "encode")
-    throw InputError("direction: expected decode or encode, found " + name);
-  return parse_direction(name);
-}
-
 Model model_of(const headroom_question& given) {
   if (given.model == nullptr) throw InputError("model: missing");
   const std::string argument = given.model;
   Model model = argument.starts_with("{") ? parse_model(argument, "model") : open_model(argument);
-  return for_frames(for_direction(std::move(model), direction_of(given)), count_of("frames", given.frames));
+  model = for_direction(std::move(model), parse_direction(or_else(given.direction, "decode")));
+  return for_frames(std::move(model), count_of("frames", given.frames));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace headroom::planner {
 
-/// What a headroom_question asks for: the model for its direction and frames, and the planner's question.
+/// The model for the direction and frames of a headroom_question, and the question to the planner.
 struct Asked {
   /// Throws InputError.
   explicit Asked(const headroom_question& given);

@@ -55,10 +55,7 @@ int guarded(char* message, size_t message_bytes, const std::function<void()>& bo
     } catch (const std::exception&) {  // no memory for the message
       last.clear();
     }
-    if (message == nullptr || message_bytes == 0) return status;
-    const size_t length = std::min(last.size(), message_bytes - 1);
-    std::memcpy(message, last.data(), length);
-    message[length] = 0;
+    copy_message(message, message_bytes);
     return status;
   };
   try {
@@ -77,8 +74,13 @@ int guarded(char* message, size_t message_bytes, const std::function<void()>& bo
   }
 }
 
-const char* last_message() {
-  return last.c_str();
+size_t copy_message(char* text, size_t bytes) noexcept {
+  if (text != nullptr && bytes > 0) {
+    const size_t length = std::min(last.size(), bytes - 1);
+    std::memcpy(text, last.data(), length);
+    text[length] = 0;
+  }
+  return last.size();
 }
 
 void require(const void* pointer, const char* name) {

@@ -14,8 +14,9 @@ struct Stopped : std::runtime_error {
 /// Runs `body` and turns its exceptions into a status of headroom.h and a message in words of its fields.
 int guarded(char* message, size_t message_bytes, const std::function<void()>& body) noexcept;
 
-/// The whole message of this thread's last call of guarded().
-const char* last_message();
+/// Copies the message of this thread's last call of guarded(), cut to `bytes` with the terminating 0. Copies
+/// nothing if `text` is null. Returns the length of the whole message.
+size_t copy_message(char* text, size_t bytes) noexcept;
 
 /// Throws InputError if the pointer is null.
 void require(const void* pointer, const char* name);

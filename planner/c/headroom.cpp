@@ -1,6 +1,5 @@
 #include "planner/c/headroom.h"
 
-#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -49,13 +48,7 @@ void headroom_free(char* text) {
 }
 
 size_t headroom_message(char* text, size_t text_bytes) {
-  const std::string message = last_message();
-  if (text != nullptr && text_bytes > 0) {
-    const size_t length = std::min(message.size(), text_bytes - 1);
-    std::memcpy(text, message.data(), length);
-    text[length] = 0;
-  }
-  return message.size();
+  return copy_message(text, text_bytes);
 }
 
 const char* headroom_version() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/files/array_sink.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/session/picture_shape.h"
@@ -36,23 +37,15 @@ class ToldShare final : public Progress {
 };
 
 /// Writes regions into the caller's memory, N×C×T×H×W.
-class MemorySink final : public PictureSink {
+class MemorySink final : public PlanarSink {
  public:
-  MemorySink(const PictureShape& shape, const headroom_job& job) : PictureSink(shape), job_(job) {}
+  MemorySink(const PictureShape& shape, const headroom_job& job) : PlanarSink(shape), job_(job) {}
 
  private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    const PictureShape& all = shape();
-    for (int64_t t = region.t.begin; t < region.t.end; ++t) {
-      for (int64_t y = region.y.begin; y < region.y.end; ++y) {
-        for (int64_t x = region.x.begin; x < region.x.end; ++x) {
-          for (int64_t channel = 0; channel < all.channels; ++channel) {
-            const int64_t frame = (item * all.channels + channel) * all.frames + t;
-            job_.output[(frame * all.rows + y) * all.columns + x] = *pixels++;
-          }
-        }
-      }
-    }
+  void put_run(int64_t first, const float* values, int64_t count) override {
+    std::copy_n(values, count, job_.output + first);
+  }
+  void end_region(int64_t item, const Region& region) override {
     if (job_.region == nullptr) return;
     const headroom_region done{item,         region.t.begin, region.t.end, region.y.begin,
                                region.y.end, region.x.begin, region.x.end};
