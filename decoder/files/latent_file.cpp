@@ -229,16 +229,15 @@ bool is_channels(const Model& model, int64_t extent) {
   return extent == model.latent_channels || extent == pipeline_channels(model);
 }
 
-/// "sd15, sdxl"
-std::string models_with(int64_t channels) {
+}  // namespace
+
+std::string models_with_channels(int64_t channels) {
   std::string names;
   for (const std::string& name : built_in_models()) {
     if (is_channels(resolve_model(name), channels)) names += (names.empty() ? "" : ", ") + name;
   }
   return names;
 }
-
-}  // namespace
 
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape) {
   constexpr int64_t kPatch = 4;            // latent positions in one 2×2 patch
@@ -265,7 +264,7 @@ void require_latent_of(const Model& model, const std::vector<int64_t>& shape) {
   if (shape.size() < 4 || shape.size() > 5)
     throw InputError(found + " is no latent: expected N×C×H×W or N×C×T×H×W");
   if (is_channels(model, shape[1])) return;
-  const std::string others = models_with(shape[1]);
+  const std::string others = models_with_channels(shape[1]);
   throw InputError(found + " has " + std::to_string(shape[1]) + " channels" +
                    (others.empty() ? "" : " (" + others + ")") + "; " +
                    (model.name.empty() ? model.class_name : model.name) + " decodes " +

@@ -56,6 +56,9 @@ void write_latent(const std::filesystem::path& file, const Array& latent);
 /// packed FLUX latent. Unpack it first: …".
 std::string packed_latent(const Model& model, const std::vector<int64_t>& shape);
 
+/// Built-in models whose latents, or those of their pipelines, have so many channels: "sd15, sdxl".
+std::string models_with_channels(int64_t channels);
+
 /// Throws InputError if `shape` is a packed latent, or if its channels do not fit this model. The message
 /// names the built-in models with that channel count. Height and width are not checked. `shape` includes the
 /// batch axis of with_batch_axis().

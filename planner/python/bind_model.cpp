@@ -123,6 +123,7 @@ std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Mode
 
 void bind_families(nb::module_& module) {
   module.def("built_in_models", &built_in_models);
+  module.def("models_with_channels", &models_with_channels, "channels"_a);
   module.def(
       "built_in_config",
       [](const std::string& name) {

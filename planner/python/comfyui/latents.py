@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import headroom_vae
+from headroom_vae._core import models_with_channels
 
 
 def latent_of(samples: Any, model: Any) -> Any:
@@ -63,10 +64,10 @@ def _require_channels(shape: list[int], known: Any) -> None:
         known.model.picture_shape(shape)
     except headroom_vae.InputError as refused:
         channels = shape[1] if len(shape) > 1 else 0
-        names = [name for name in headroom_vae.built_in_models() if headroom_vae.describe(name).latent_channels == channels]
+        names = models_with_channels(channels)
         if channels == known.model.latent_channels or not names:
             raise
-        raise headroom_vae.InputError(f"{refused}. Latents of {', '.join(names)} have {channels} channels: load the VAE of your model") from None
+        raise headroom_vae.InputError(f"{refused}. Latents of {names} have {channels} channels: load the VAE of your model") from None
 
 
 def _statistics(module: Any, known: Any) -> tuple[Any, Any]:

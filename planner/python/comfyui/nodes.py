@@ -201,13 +201,16 @@ def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, 
         model_management.free_memory(fastest.peak_bytes + model_management.extra_reserved_memory(), vae.device)
 
 
-def _log_plan(node: str, decoder: ModuleDecoder) -> None:
-    plan = decoder.planned
-    by = " by assumed costs" if plan.assumed else ""
-    _log.info("%s: about %s%s, peak %s", node, format_seconds(plan.seconds), by, format_bytes(plan.peak_bytes))
+@contextlib.contextmanager
+def _running(node: str, vae: Any, decoder: ModuleDecoder, frames: int, limit_gib: float, picture: Any = None) -> Iterator[NodeProgress]:
+    """The progress of a decode or encode. The log gets its plan and its result, and DoesNotFit the words of a node."""
 
+    def log_plan() -> None:
+        plan = decoder.planned
+        _log.info("%s: about %s%s, peak %s", node, format_seconds(plan.seconds), plan.assumed_text, format_bytes(plan.peak_bytes))
 
-def _log_result(node: str, decoder: ModuleDecoder) -> None:
+    with _node_advice(node, frames, limit_gib):
+        yield NodeProgress(vae, picture, log_plan)
     _log.info("%s: %s", node, str(decoder.last).splitlines()[0])
 
 
@@ -251,10 +254,8 @@ class HeadroomVAEDecode:
         if device != "cpu":
             _make_room(vae, decoder, size, limit, {"device": device, **options})
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
-        progress = NodeProgress(vae, picture, lambda: _log_plan("VAE Decode (Headroom)", decoder))
-        with _node_advice("VAE Decode (Headroom)", size[1], gib):
+        with _running("VAE Decode (Headroom)", vae, decoder, size[1], gib, picture) as progress:
             decoder.decode(z, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, **options)
-        _log_result("VAE Decode (Headroom)", decoder)
         remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
 
@@ -294,10 +295,8 @@ class HeadroomVAEEncode:
         size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
             _make_room(vae, encoder, size, limit, {"device": device, **options})
-        with _node_advice("VAE Encode (Headroom)", size[1], gib):
-            progress = NodeProgress(vae, began=lambda: _log_plan("VAE Encode (Headroom)", encoder))
+        with _running("VAE Encode (Headroom)", vae, encoder, size[1], gib) as progress:
             made = encoder.decode(picture, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, **options)
-        _log_result("VAE Encode (Headroom)", encoder)
         remarks = [f"encoded {known.clip_remark}"] if size[1] > 1 and known.clip_remark else []
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out, *remarks])
 

@@ -16,7 +16,7 @@ STEPS = 1000
 class NodeProgress:
     """Callback of a decode or encode. Raises ComfyUI's exception if the user interrupts, which ends the work."""
 
-    def __init__(self, vae: Any, picture: Any = None, began: Callable[[], None] = lambda: None):
+    def __init__(self, vae: Any, picture: Any, began: Callable[[], None]):
         """`picture` receives the rows of a decode. Rows that are not done have zeros. None: no previews. `began` is called once."""
         from comfy import model_management
         from comfy.utils import ProgressBar
