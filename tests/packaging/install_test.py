@@ -4,7 +4,6 @@ place. C and C++ projects find the library.
   python install_test.py --build build
 """
 import argparse
-import array
 import json
 import os
 import shlex
@@ -15,8 +14,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BUILD = Path()
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "planner/decode_program"))
+import tiny_decode  # noqa: E402
+
+BUILD = Path()
 
 
 def run(*words, **options):
@@ -115,10 +117,7 @@ class Install(unittest.TestCase):
         flags = shlex.split(found.stdout)
         built = run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", HERE / "consumer/decode_in_c.c", *flags, f"-Wl,-rpath,{self.prefix}/lib", "-o", program)
         self.assertEqual(built.returncode, 0, built.stderr)
-        head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4, 8, 12), }"
-        head += b" " * (-(len(head) + 11) % 64) + b"\n"
-        values = array.array("f", [(i * 37 % 101) / 50 - 1 for i in range(4 * 8 * 12)])
-        latent.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + values.tobytes())
+        latent.write_bytes(tiny_decode.normal((1, 4, 8, 12), 1.0))
         model = HERE.parents[1] / "tests/data/demo_model"
         made = run(program, model, 96, 64, 24 << 20, latent, picture)
         self.assertEqual(made.returncode, 0, made.stderr)

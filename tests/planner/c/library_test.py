@@ -13,6 +13,9 @@ import threading
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "decode_program"))
+import tiny_decode  # noqa: E402
+
 BIN, LIBRARY = Path(), Path()
 MODEL = Path(__file__).resolve().parents[2] / "data/demo_model"
 DONE, STOPPED, BAD_INPUT, DOES_NOT_FIT = 0, 1, 2, 3
@@ -47,12 +50,6 @@ def question(**fields):
 
 def floats(count):
     return (c.c_float * count)()
-
-
-def write_npy(file, shape, values):
-    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}".encode()
-    head += b" " * (-(len(head) + 11) % 64) + b"\n"
-    file.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + array.array("f", values).tobytes())
 
 
 def read_npy(file):
@@ -103,7 +100,7 @@ class Library(unittest.TestCase):
         job, shape, values, output = self.job()
         self.assertEqual(shape[0], 1)
         latent, picture = self.folder / "z.npy", self.folder / "picture.npy"
-        write_npy(latent, [*shape[:2], *shape[3:]], values)
+        latent.write_bytes(tiny_decode.npy(values, [*shape[:2], *shape[3:]]))
         self.program("headroom-decode", "--model", MODEL, "--latent", latent, "--latent-scale", "none", "--limit", LIMIT, "-o", picture)
         result = Result()
         self.assertEqual(self.library.headroom_decode(c.byref(job), c.byref(result), None, 0), DONE, self.message())
