@@ -204,6 +204,11 @@ void LimitedPool::hold_resident(int64_t goal_bytes) {
   resident_goal_bytes_ = std::min(goal_bytes, limit_bytes_);
 }
 
+void LimitedPool::make_room(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  cool_until(resident_goal_bytes_ - bytes);
+}
+
 void LimitedPool::limit_to(int64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
   limit_bytes_ = std::min(limit_bytes, most_bytes_);

@@ -40,6 +40,10 @@ class LimitedPool final : public MemoryMeter {
   /// faults.
   void hold_resident(int64_t goal_bytes);
 
+  /// Returns warm pages to the system until live and warm bytes are this far below the resident goal. For
+  /// memory that the caller takes elsewhere, before its next allocation here.
+  void make_room(int64_t bytes);
+
   /// Sets the limit for later allocations, at most the limit that the pool was made with. Live memory stays.
   void limit_to(int64_t limit_bytes);
   /// Returns all free pages to the system.

@@ -135,6 +135,7 @@ Weights::Weights(LimitedPool& pool, const Graph& graph, const std::vector<OpId>&
     OpWeights& weights = ops_[index(operations[i])];
     const int64_t channels = graph.tensor(op.output).channels;
     if (op.kind == OpKind::conv) {
+      pool.make_room(MultipliedKernels::kernel_bytes(graph, op));
       const FoldedConvolution convolution(graph, op, source);
       const KernelShape& shape = convolution.shape();
       const ConvolutionAlgorithm own = algorithm_of(shape, algorithms.of(operations[i]));

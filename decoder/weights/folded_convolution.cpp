@@ -3,25 +3,49 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
+#include "decoder/base/errors.h"
+#include "decoder/base/os/mapped_memory.h"
 #include "decoder/operations/operation.h"
 
 namespace headroom {
 namespace {
 
-/// Reads the whole parameter if `all`, otherwise the part's values. Returns the part's values.
-std::vector<float> values_of(const std::vector<Parameter>& parameters, const std::string& name,
-                             const ModulePart& part, bool all, const ParameterSource& source) {
-  const Parameter& parameter = *std::find_if(parameters.begin(), parameters.end(),
-                                             [&](const Parameter& other) { return other.name == name; });
+const Parameter& named(const std::vector<Parameter>& parameters, const std::string& name) {
+  return *std::find_if(parameters.begin(), parameters.end(),
+                       [&](const Parameter& other) { return other.name == name; });
+}
+
+/// Elements of a module's part in the module's parameter.
+Interval elements_of_part(const Parameter& parameter, const ModulePart& part) {
   const int64_t count = elements_of(parameter) / part.parts;
-  const Interval own{part.part * count, (part.part + 1) * count};
-  const Interval read = all ? Interval{0, elements_of(parameter)} : own;
-  std::vector<float> values(static_cast<size_t>(read.length()));
-  source(parameter, read, values.data());
-  values.erase(values.begin(), values.begin() + (own.begin - read.begin));
-  values.resize(static_cast<size_t>(count));
+  return {part.part * count, (part.part + 1) * count};
+}
+
+/// The values of a part. They lie in pages of their own, which go back to the system at once: the heap would
+/// keep them.
+std::shared_ptr<const float> kernel_of(const std::vector<Parameter>& parameters, const ModulePart& part,
+                                       const ParameterSource& source) {
+  const Parameter& parameter = named(parameters, part.module + ".weight");
+  const Interval own = elements_of_part(parameter, part);
+  const int64_t bytes = own.length() * int64_t{sizeof(float)};
+  char* pages = map_pages(bytes);
+  if (pages == nullptr) throw DeviceError("no memory for " + std::to_string(bytes) + " bytes of a kernel");
+  const std::shared_ptr<float> values(reinterpret_cast<float*>(pages),
+                                      [bytes](float* memory) { unmap_pages(memory, bytes); });
+  source(parameter, own, values.get());
   return values;
+}
+
+/// The bias of a part. Reads that of the whole module.
+std::vector<float> bias_of(const std::vector<Parameter>& parameters, const ModulePart& part,
+                           const ParameterSource& source) {
+  const Parameter& parameter = named(parameters, part.module + ".bias");
+  const Interval own = elements_of_part(parameter, part);
+  std::vector<float> values(static_cast<size_t>(elements_of(parameter)));
+  source(parameter, {0, elements_of(parameter)}, values.data());
+  return {values.begin() + own.begin, values.begin() + own.end};
 }
 
 }  // namespace
@@ -32,24 +56,24 @@ MultipliedKernels::MultipliedKernels(const Graph& graph, const Op& op, const Par
       scale_(op.convolution.scale) {
   const KernelProduct& product = op.convolution.product;
   const std::vector<Parameter> parameters = parameters_of(graph, op);
-  const auto kernel = [&](const ModulePart& part) {
-    return values_of(parameters, part.module + ".weight", part, false, source);
-  };
-  const auto bias = [&](const ModulePart& part) {
-    return values_of(parameters, part.module + ".bias", part, true, source);
-  };
-  first_ = kernel(product.first);
-  second_ = kernel(product.second);
-  first_bias_ = bias(product.first);
-  second_bias_ = bias(product.second);
+  first_ = kernel_of(parameters, product.first, source);
+  second_ = kernel_of(parameters, product.second, source);
+  first_bias_ = bias_of(parameters, product.first, source);
+  second_bias_ = bias_of(parameters, product.second, source);
   if (transposed_) std::fill(second_bias_.begin(), second_bias_.end(), 0.0f);
+}
+
+int64_t MultipliedKernels::kernel_bytes(const Graph& graph, const Op& op) {
+  if (op.convolution.product.empty()) return 0;
+  const int64_t channels = output_channels(graph, op);
+  return 2 * channels * channels * int64_t{sizeof(float)};
 }
 
 void MultipliedKernels::read_row(int64_t output, const Interval& inputs, float* out) const {
   std::vector<double> sums(static_cast<size_t>(inputs.length()), 0.0);
   for (int64_t between = 0; between < channels_; ++between) {
     const double factor = second(output, between);
-    const float* row = first_.data() + between * channels_ + inputs.begin;
+    const float* row = first_.get() + between * channels_ + inputs.begin;
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += factor * double(row[i]);
   }
   for (size_t i = 0; i < sums.size(); ++i) out[i] = static_cast<float>(sums[i] * scale_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,9 @@ class MultipliedKernels {
   /// hashed. Throws what the source throws.
   MultipliedKernels(const Graph& graph, const Op& op, const ParameterSource& source);
 
+  /// Bytes of an operation's two kernels, which are read whole. 0 unless it replaces two modules.
+  static int64_t kernel_bytes(const Graph& graph, const Op& op);
+
   /// The weights of one output for some inputs. Reading all outputs costs one matrix product, whether inputs
   /// are read together or in parts.
   void read_row(int64_t output, const Interval& inputs, float* out) const;
@@ -26,14 +30,13 @@ class MultipliedKernels {
 
  private:
   float second(int64_t output, int64_t between) const {
-    return second_[static_cast<size_t>(transposed_ ? between * channels_ + output
-                                                   : output * channels_ + between)];
+    return second_.get()[transposed_ ? between * channels_ + output : output * channels_ + between];
   }
 
   int64_t channels_;
   bool transposed_;
   double scale_;
-  std::vector<float> first_, second_;            ///< kernels [output][input]
+  std::shared_ptr<const float> first_, second_;  ///< kernels [output][input]
   std::vector<float> first_bias_, second_bias_;  ///< the second one is zero if it has no effect
 };
 

@@ -270,6 +270,22 @@ TEST_CASE("a held pool hands warm pages back instead of growing, and grows only 
   }
 }
 
+TEST_CASE("room for other memory is made of warm pages, and live ones stay") {
+  LimitedPool pool(32 * kMiB, 16 * kMiB);
+  void* live = pool.allocate(4 * kMiB);
+  void* freed = pool.allocate(12 * kMiB);
+  std::memset(live, 1, 4 * kMiB);
+  std::memset(freed, 1, 12 * kMiB);
+  pool.deallocate(freed);
+  CHECK(pool.resident_bytes() == 16 * kMiB);
+  pool.make_room(8 * kMiB);
+  CHECK(pool.resident_bytes() == 8 * kMiB);
+  pool.make_room(14 * kMiB);
+  CHECK(pool.resident_bytes() == 4 * kMiB);
+  CHECK(pool.live_bytes() == 4 * kMiB);
+  pool.deallocate(live);
+}
+
 TEST_CASE("resident bytes are the pages that were touched and not handed back") {
   const int64_t reservations = LimitedPool::reservations();
   LimitedPool pool(32 * kMiB);

@@ -92,6 +92,20 @@ class Encodes(unittest.TestCase):
             eight = Image.fromarray(((wide.astype(np.uint32) * 255 + 32895) >> 16).astype(np.uint8))  # as libpng scales
             self.assert_close(self.encoded("--picture", self.folder / "wide.png", "--latent-scale", "none"), self.expected(eight))
 
+    def test_the_peak_is_as_predicted_where_wide_kernels_are_multiplied(self):
+        """Attention over 1024 channels reads two kernels of 4 MiB whole, when tensors and weights of earlier passes have filled the peak."""
+        config = {"_class_name": "AutoencoderKLHunyuanImage", "in_channels": 3, "out_channels": 3, "latent_channels": 64, "layers_per_block": 0,
+                  "block_out_channels": [32, 32, 64, 128, 256, 1024], "spatial_compression_ratio": 32, "sample_size": 64, "scaling_factor": 1.0}  # fmt: skip
+        (self.folder / "wide").mkdir()
+        (self.folder / "wide" / "config.json").write_text(json.dumps(config))
+        picture(256, 256).save(self.folder / "wide.png")
+        ended = self.encode("--limit", "96MiB", "--random-weights", 0, "--picture", self.folder / "wide.png", "--stats", self.folder / "wide.json",
+                            "-o", self.folder / "wide.npy", model="wide")  # fmt: skip
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        stats = json.loads((self.folder / "wide.json").read_text())
+        self.assertLess(stats["predicted_peak_bytes"], 96 << 20)  # the weights of a pass at a time
+        self.assertLessEqual(stats["peak_bytes"], stats["predicted_peak_bytes"])
+
     def test_scale_and_kinds_of_outputs(self):
         image = picture(48, 32)
         image.save(self.folder / "p.png")
