@@ -78,8 +78,12 @@ class RowSink final : public EightBitSink {
 /// any order.
 class Y4mSink final : public EightBitSink {
  public:
+  /// Whether the file begins with these frames, or they follow others of a stream.
+  enum class Begins { yes, no };
+
   /// Reserves disk space for all items. Throws like require_eight_bit_shape() and PartialFile.
-  Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate);
+  Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate,
+          Begins begins = Begins::yes);
 
   /// Throws what the constructor throws for the shape. Creates no files.
   static void check(const std::filesystem::path& path, const PictureShape& shape);

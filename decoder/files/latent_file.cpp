@@ -27,8 +27,9 @@ constexpr int64_t kMostElements = int64_t{1} << 30;
 constexpr const char* kComfyuiTensor = "latent_tensor";
 constexpr const char* kComfyuiVersion = "latent_format_version_0";
 
-/// Checks the rank and the extents. Returns the number of elements.
-int64_t check_shape(const std::vector<int64_t>& shape, const std::string& where) {
+}  // namespace
+
+int64_t require_latent_shape(const std::vector<int64_t>& shape, const std::string& where) {
   if (shape.size() < 3 || shape.size() > 5) {
     throw InputError(where + ": shape: expected C×H×W, N×C×H×W or N×C×T×H×W, found " + printable(shape));
   }
@@ -43,24 +44,23 @@ int64_t check_shape(const std::vector<int64_t>& shape, const std::string& where)
   return elements;
 }
 
-void check_finite(const Array& latent, const std::string& where) {
+void require_finite(const Array& latent, const std::string& where) {
   const int64_t bad = first_non_finite(latent.values.data(), static_cast<int64_t>(latent.values.size()));
   if (bad >= 0) throw InputError(where + ": element " + std::to_string(bad) + " is not finite");
 }
 
-StoredDtype dtype_of(const std::string& descr) {
-  return descr == "<f2" ? StoredDtype::f16 : descr == "<f8" ? StoredDtype::f64 : StoredDtype::f32;
-}
+namespace {
 
 Array read_npy(const std::string& path) {
   const ReadOnlyFile file(path);
   std::string start(static_cast<size_t>(std::min(file.bytes(), kMostNpyHeaderBytes)), '\0');
   file.read_at(0, start.data(), static_cast<int64_t>(start.size()));
-  const NpyHeader header = parse_npy_header(start, file.bytes(), path);
-  const int64_t elements = check_shape(header.shape, path);
+  const NpyHeader header = parse_npy_header(start, path);
+  require_npy_size(header, file.bytes(), path);
+  const int64_t elements = require_latent_shape(header.shape, path);
   Array latent{header.shape, std::vector<float>(static_cast<size_t>(elements))};
-  read_as_float(file, header.data_begin, dtype_of(header.descr), elements, latent.values.data());
-  check_finite(latent, path);
+  read_as_float(file, header.data_begin, header.dtype, elements, latent.values.data());
+  require_finite(latent, path);
   return latent;
 }
 
@@ -77,10 +77,10 @@ std::string some_names(const std::vector<std::string>& names) {
 Array read_tensor(const SafetensorsFile& file, const std::string& key) {
   const TensorView view = file.tensor(key);
   const std::string where = file.origin() + ": " + printable(view.name);
-  const int64_t elements = check_shape(view.shape, where);
+  const int64_t elements = require_latent_shape(view.shape, where);
   Array latent{view.shape, std::vector<float>(static_cast<size_t>(elements))};
   copy_as_float(view, latent.values.data());
-  check_finite(latent, where);
+  require_finite(latent, where);
   return latent;
 }
 
@@ -111,8 +111,8 @@ StoredLatent read_safetensors(const std::string& path, const std::string& key) {
 
 Array read_torch(const std::string& path, const std::string& key) {
   Array latent = read_torch_file(path, key);
-  check_shape(latent.shape, path);
-  check_finite(latent, path);
+  require_latent_shape(latent.shape, path);
+  require_finite(latent, path);
   return latent;
 }
 

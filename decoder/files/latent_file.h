@@ -28,6 +28,11 @@ struct StoredLatent {
 /// another suffix, dtype or rank, several tensors and no key, an extent of 0, more than 2^30 elements, or a
 /// value that is not finite in fp32.
 StoredLatent read_stored_latent(const std::string& argument);
+/// Checks the rank, the extents and the number of elements, as for a latent. Returns that number. Throws
+/// InputError, which begins with `where`.
+int64_t require_latent_shape(const std::vector<int64_t>& shape, const std::string& where);
+/// Throws InputError naming the first element that is NaN or infinite.
+void require_finite(const Array& latent, const std::string& where);
 /// Path part of a latent argument, without the key.
 std::string latent_file_of(const std::string& argument);
 /// Like read_stored_latent(), but returns only the array.

@@ -113,20 +113,9 @@ class DictionaryReader {
   std::string origin_;
 };
 
-void check_size(const NpyHeader& header, int64_t file_bytes, const std::string& origin) {
-  int64_t bytes = header.element_bytes;
-  bool overflow = false;
-  for (const int64_t extent : header.shape) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
-  if (overflow || bytes != file_bytes - header.data_begin) {
-    throw InputError(origin + ": shape: expected " + (overflow ? "more than 2^63" : std::to_string(bytes)) +
-                     " bytes after the header for " + printable(header.shape) + " in '" + header.descr +
-                     "', found " + std::to_string(file_bytes - header.data_begin));
-  }
-}
-
 }  // namespace
 
-NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std::string& origin) {
+int64_t npy_header_bytes(std::string_view start, const std::string& origin) {
   if (start.size() < 10 || !start.starts_with(kMagic)) throw InputError(origin + ": expected a .npy file");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(start[i])); };
   const size_t version = byte(6);
@@ -142,12 +131,30 @@ NpyHeader parse_npy_header(std::string_view start, int64_t file_bytes, const std
     throw InputError(origin + ": header: expected at most " + std::to_string(kLargestHeader) +
                      " bytes, found " + std::to_string(length));
   }
-  if (start.size() - begin < length) throw InputError(origin + ": header: the file ends inside it");
-  NpyHeader header = DictionaryReader(start.substr(begin, length), origin).read();
-  header.data_begin = static_cast<int64_t>(begin + length);
-  header.element_bytes = header.descr[2] - '0';
-  check_size(header, file_bytes, origin);
+  return static_cast<int64_t>(begin + length);
+}
+
+NpyHeader parse_npy_header(std::string_view start, const std::string& origin) {
+  const auto end = static_cast<size_t>(npy_header_bytes(start, origin));
+  if (start.size() < end) throw InputError(origin + ": header: the file ends inside it");
+  const size_t begin = start[6] == 1 ? 10 : 12;
+  NpyHeader header = DictionaryReader(start.substr(begin, end - begin), origin).read();
+  header.data_begin = static_cast<int64_t>(end);
+  header.dtype = header.descr == "<f2"   ? StoredDtype::f16
+                 : header.descr == "<f8" ? StoredDtype::f64
+                                         : StoredDtype::f32;
   return header;
+}
+
+void require_npy_size(const NpyHeader& header, int64_t file_bytes, const std::string& origin) {
+  int64_t bytes = stored_element_bytes(header.dtype);
+  bool overflow = false;
+  for (const int64_t extent : header.shape) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+  if (overflow || bytes != file_bytes - header.data_begin) {
+    throw InputError(origin + ": shape: expected " + (overflow ? "more than 2^63" : std::to_string(bytes)) +
+                     " bytes after the header for " + printable(header.shape) + " in '" + header.descr +
+                     "', found " + std::to_string(file_bytes - header.data_begin));
+  }
 }
 
 std::string make_npy_header(const std::vector<int64_t>& shape) {

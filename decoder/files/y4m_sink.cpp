@@ -22,13 +22,14 @@ std::string header(const PictureShape& shape, const FrameRate& rate) {
 
 }  // namespace
 
-Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate)
+Y4mSink::Y4mSink(const std::filesystem::path& path, const PictureShape& shape, const FrameRate& rate,
+                 Begins begins)
     : EightBitSink(require_eight_bit_shape(shape, path, kY4mFormat)),
       plane_bytes_(shape.rows * shape.columns),
       frame_bytes_(static_cast<int64_t>(kFrameHeader.size()) + shape.channels * plane_bytes_),
       interleaved_(kRunPixels * kMostChannels),
       planes_(kRunPixels * kMostChannels) {
-  const std::string start = header(shape, rate);
+  const std::string start = begins == Begins::yes ? header(shape, rate) : "";
   frames_begin_ = static_cast<int64_t>(start.size());
   for (int64_t item = 0; item < shape.items; ++item) {
     PartialFile& file = files_.emplace_back(path_of_item(path, item, shape.items));

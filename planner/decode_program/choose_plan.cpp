@@ -53,21 +53,6 @@ Plan given_plan(const SharedOptions& options, const Model& any_frames, Model& mo
   return plan;
 }
 
-/// The options as a question, without the limit.
-planner::Question question_of(const SharedOptions& options, const Model& model,
-                              const planner::PictureSize& picture, const gpu::Gpu* gpu) {
-  planner::RequestOptions asked;
-  asked.model = options.model;
-  asked.profile_file = options.profile_file;
-  if (!options.dtype.empty()) asked.dtype = options.dtype;
-  asked.device = name_of(kind_of(gpu));
-  asked.tf32 = options.tf32;
-  asked.other_environment = options.other_environment && !options.profile_file.empty();
-  asked.scratch_folder = options.scratch;
-  asked.scratch_limit = options.scratch_limit;
-  return asked.question(model, picture);
-}
-
 ChosenRanks asked_ranks(const DecodeOptions& options, const Model& any_frames,
                         const planner::PictureSize& picture, int32_t count, const gpu::Gpu* gpu) {
   if (options.limit == "auto" && count > 1)
@@ -84,6 +69,20 @@ ChosenRanks asked_ranks(const DecodeOptions& options, const Model& any_frames,
 }
 
 }  // namespace
+
+planner::Question question_of(const SharedOptions& options, const Model& model,
+                              const planner::PictureSize& picture, const gpu::Gpu* gpu) {
+  planner::RequestOptions asked;
+  asked.model = options.model;
+  asked.profile_file = options.profile_file;
+  if (!options.dtype.empty()) asked.dtype = options.dtype;
+  asked.device = name_of(kind_of(gpu));
+  asked.tf32 = options.tf32;
+  asked.other_environment = options.other_environment && !options.profile_file.empty();
+  asked.scratch_folder = options.scratch;
+  asked.scratch_limit = options.scratch_limit;
+  return asked.question(model, picture);
+}
 
 size_t add_task(const SharedOptions& options, const Model& model, const planner::PictureSize& picture,
                 Work& work) {

@@ -8,6 +8,10 @@
 
 namespace headroom {
 
+/// The options as a question, without the limit. `gpu`: null for the CPU.
+planner::Question question_of(const SharedOptions& options, const Model& model,
+                              const planner::PictureSize& picture, const gpu::Gpu* gpu);
+
 /// Adds the task of the options to `work` and returns its index: the plan of --plan, or the question for
 /// --limit and a picture of this size. The first task sets the model of the work, `model` being the one for
 /// any frames. Later tasks ask the first one's question for other sizes, with as many frames. Throws

@@ -168,11 +168,11 @@ void refuse_given(const std::vector<Given>& options, const std::string& why) {
 }
 
 std::optional<DecodeOptions> parse_decode_options(const std::vector<std::string>& args, std::ostream& out) {
-  command_of(args, {kEncode},
+  command_of(args, {kEncode, kStream},
              "Without a command it decodes: headroom-decode --limit 2GiB --model vae/ --latent latent.npy -o "
              "picture.png. To run a queue: headroom-decode --queue queue.json --model vae/");
   DecodeOptions options;
-  CLI::App app(kSummary + commands_help({kEncode}) + kExitCodes, "headroom-decode");
+  CLI::App app(kSummary + commands_help({kEncode, kStream}) + kExitCodes, "headroom-decode");
   std::string frame_rate, device;
   add_plan_options(app, options, device);
   add_input_options(app, options);
@@ -271,6 +271,56 @@ std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>
   if (!parse_arguments(app, args, out)) return std::nullopt;
   if (!device.empty()) options.device = parse_device_name(device);
   check(options);
+  return options;
+}
+
+namespace {
+
+constexpr const char* kStreamDescription =
+    "Decode a clip whose latents arrive in blocks, within a memory limit. The frames are those of the whole "
+    "clip.\n"
+    "Standard input has blocks as numpy.save() writes them, 1xCxTxHxW with any T. Standard output gets the "
+    "frames as .y4m, each as soon as it is ready.\n\n"
+    "Example:\n"
+    "  sampler | headroom-decode stream --limit 6GiB --model wan-vae/ | ffplay -\n\n"
+    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
+    "failure.";
+
+}  // namespace
+
+std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>& args, std::ostream& out) {
+  StreamOptions options;
+  options.output = "-";
+  CLI::App app(kStreamDescription, "headroom-decode stream");
+  app.add_option("--model", options.model, kModelHelp)->required();
+  auto* weights =
+      app.add_option("--weights", options.weights,
+                     "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with an "
+                     "original checkpoint's names; the model's folder by default");
+  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
+      ->excludes(weights);
+  app.add_option("--limit", options.limit,
+                 "most memory, weights and state included: 2GiB, 512MiB, or auto for the free memory")
+      ->required();
+  app.add_option("--block", options.block,
+                 "most latent frames of a block; those of the first block by default")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--latent-scale", options.latent_scale,
+                 "model: undo the scaling of a pipeline's latent; none: decode the latent as it is; auto: as "
+                 "this model's pipelines hand latents on")
+      ->check(CLI::IsMember({"auto", "model", "none"}));
+  app.add_option("--dtype", options.dtype, std::string(kDtypeHelp) + " (default: fp32)");
+  app.add_option("--profile", options.profile_file,
+                 "plan with this machine's profile, from headroom-profile");
+  std::string frame_rate;
+  app.add_option("--fps", frame_rate,
+                 "frames per second of the .y4m: 25, or a ratio such as 30000/1001; 24 by default");
+  app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
+  app.add_flag("--quiet", options.progress.quiet, "print nothing but errors");
+  if (!parse_arguments(app, args, out)) return std::nullopt;
+  if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
+  if (is_terminal(kStandardOutput))
+    throw InputError("a terminal shows no clip: expected a file or a pipe as standard output");
   return options;
 }
 

@@ -39,8 +39,9 @@ struct DecodeOptions : SharedOptions {
   bool verify = false;
 };
 
-/// The program's only command besides decoding.
+/// The program's commands besides decoding.
 inline const Command kEncode{"encode", "make a latent of a picture or clip"};
+inline const Command kStream{"stream", "decode a clip in blocks, from standard input to standard output"};
 
 /// Name of an option, and whether the user gave it.
 struct Given {
@@ -65,5 +66,15 @@ struct EncodeOptions : SharedOptions {
 
 /// Returns nullopt if it printed --help or --version on `out`. Throws InputError naming the option.
 std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>& args, std::ostream& out);
+
+/// Options of headroom-decode stream. The output is standard output.
+struct StreamOptions : SharedOptions {
+  int64_t block = 0;  ///< latent frames; 0: those of the first block
+  std::string latent_scale = "auto";
+  FrameRate frame_rate;
+};
+
+/// Returns nullopt if it printed --help or --version on `out`. Throws InputError naming the option.
+std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>& args, std::ostream& out);
 
 }  // namespace headroom

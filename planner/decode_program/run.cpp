@@ -16,6 +16,7 @@
 #include "planner/decode_program/outputs.h"
 #include "planner/decode_program/prepared.h"
 #include "planner/decode_program/ranks.h"
+#include "planner/decode_program/stream_run.h"
 
 namespace headroom {
 namespace {
@@ -140,6 +141,27 @@ void encode_verb(const EncodeOptions& options, const CarryOut& carry) {
          {options.stats_file}});
 }
 
+void stream_verb(const StreamOptions& options, const CarryOut& carry) {
+  carry({options,
+         [&] {
+           std::vector<MadeFolders> none;
+           none.push_back(
+               prepare_outputs({{"standard output", "-", true}}, {{"--profile", options.profile_file},
+                                                                  {"--model", options.model},
+                                                                  {"--weights", options.weights}}));
+           return none;
+         },
+         [&](Notes& notes) {
+           return Done{.stats = {}, .subject = run_stream(options, notes), .had_jobs = false};
+         },
+         {options.output}});
+}
+
+/// True if the arguments begin with this command.
+bool asks_for(const Command& command, const std::vector<std::string>& args) {
+  return !args.empty() && args.front() == command.name;
+}
+
 }  // namespace
 
 int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
@@ -147,9 +169,12 @@ int run_decode(const std::vector<std::string>& args, std::ostream& out, std::ost
   RunEnded ended;
   const CarryOut carry = [&](const Verb& verb) { carry_out(verb, progress, ended, out, err); };
   ended.exit_code = guarded(kProgram, out, err, [&] {
-    if (!args.empty() && args.front() == kEncode.name) {
+    if (asks_for(kEncode, args)) {
       if (const auto options = parse_encode_options({args.begin() + 1, args.end()}, out))
         encode_verb(*options, carry);
+    } else if (asks_for(kStream, args)) {
+      if (const auto options = parse_stream_options({args.begin() + 1, args.end()}, out))
+        stream_verb(*options, carry);
     } else if (const auto options = parse_decode_options(args, out)) {
       decode_verb(*options, carry);
     }

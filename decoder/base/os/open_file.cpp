@@ -37,18 +37,22 @@ ReadOnlyFile::ReadOnlyFile(const std::filesystem::path& file)
   bytes_ = status.st_size;
 }
 
-void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
-  const int error = read_fully(descriptor_.number(), offset, out, bytes);
-  if (error == 0) return;
-  if (error == kEndsEarly) throw DeviceError(origin_ + ": became shorter while it was read");
-  throw DeviceError(origin_ + ": cannot be read: " + std::generic_category().message(error));
-}
-
 namespace {
 
 constexpr size_t kPieceBytes = size_t{256} * 1024;
 
+[[noreturn]] void fail_to_read(const std::string& origin, int error_number) {
+  throw DeviceError(origin + ": cannot be read: " + std::generic_category().message(error_number));
+}
+
 }  // namespace
+
+void ReadOnlyFile::read_at(int64_t offset, void* out, int64_t bytes) const {
+  const int error = read_fully(descriptor_.number(), offset, out, bytes);
+  if (error == 0) return;
+  if (error == kEndsEarly) throw DeviceError(origin_ + ": became shorter while it was read");
+  fail_to_read(origin_, error);
+}
 
 void fail_to_write(const std::filesystem::path& file, int error_number) {
   throw DeviceError(file.string() + ": cannot be written: " + std::generic_category().message(error_number));
@@ -80,6 +84,19 @@ int read_fully(int descriptor, int64_t offset, void* to, int64_t bytes) noexcept
     bytes -= found;
   }
   return 0;
+}
+
+int64_t read_in_order(int descriptor, const std::string& origin, void* to, int64_t bytes) {
+  auto* data = static_cast<char*>(to);
+  int64_t done = 0;
+  while (done < bytes) {
+    const ssize_t found = read(descriptor, data + done, static_cast<size_t>(bytes - done));
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) fail_to_read(origin, errno);
+    if (found == 0) break;
+    done += found;
+  }
+  return done;
 }
 
 int open_to_overwrite(const std::filesystem::path& file) {

@@ -50,6 +50,9 @@ int write_fully(int descriptor, int64_t offset, const void* from, int64_t bytes)
 constexpr int kEndsEarly = -1;
 /// Reads all bytes. Returns errno, 0 for success, or kEndsEarly if the file has fewer.
 int read_fully(int descriptor, int64_t offset, void* to, int64_t bytes) noexcept;
+/// Reads from a pipe or file, in order, until all bytes are there or it ends. Returns the number read. Throws
+/// DeviceError naming `origin`.
+int64_t read_in_order(int descriptor, const std::string& origin, void* to, int64_t bytes);
 /// Throws DeviceError for a failed call on an output.
 [[noreturn]] void fail_to_write(const std::filesystem::path& file, int error_number);
 /// Opens an existing file for writing, but follows no link. Throws DeviceError.

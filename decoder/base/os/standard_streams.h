@@ -2,7 +2,7 @@
 
 namespace headroom {
 
-constexpr int kStandardOutput = 1, kStandardError = 2;  ///< descriptors
+constexpr int kStandardInput = 0, kStandardOutput = 1, kStandardError = 2;  ///< descriptors
 
 bool is_terminal(int descriptor);
 

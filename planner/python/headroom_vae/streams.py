@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _core, gate
 from .amounts import THRIFT, any_case, auto_limit_bytes, limit_bytes, require_sensible_limit, whole_number
-from .checkpoints import described
+from .checkpoints import Described, described
 from .described import dtype_in_use, loaded_vae_of
 from .errors import HeadroomError, InputError, Unsupported
 from .latents import values_of
@@ -26,14 +26,20 @@ class _Weights(NamedTuple):
 
     streams: _core.Streams
     checksum: str
+    proof: Any
+    """That of a VAE whose code is not diffusers', or None."""
 
 
 class _Shared:
     """Model, weights and plans that the streams of a VAE in one direction share."""
 
-    def __init__(self, vae: Any, model: _core.Model):
-        self.model = model
-        self._decoder = ModuleDecoder(vae, model)
+    def __init__(self, vae: Any, known: Described, direction: str):
+        from .proof import Prover
+
+        if known.foreign and direction == "encode":
+            raise Unsupported(f"{type(vae).__name__}: Headroom streams the encodes of diffusers' classes alone")
+        self.model = known.model.for_direction(direction)
+        self._decoder = ModuleDecoder(vae, self.model, prover=Prover(self.model, True) if known.foreign else None)
         self.plans: dict[tuple, _core.StreamPlan] = {}
         self._weights: _Weights | None = None
 
@@ -46,8 +52,15 @@ class _Shared:
             raise Unsupported(f"a stream runs on the CPU, and the VAE is on {parameters.device()}. Move the VAE to the CPU")
         now = hashlib.sha256(repr(parameters.fingerprint()).encode()).hexdigest()
         if self._weights is None or now != self._weights.checksum:
-            self._weights = _Weights(_core.open_streams(self.model, parameters.tensors(), torch.get_num_threads()), now)
+            self._weights = _Weights(_core.open_streams(self.model, parameters.tensors(), torch.get_num_threads()), now, self._proof())
         return self._weights
+
+    def _proof(self) -> Any:
+        """What the VAE's own decode does before and behind the network. None for diffusers' code."""
+        proof = None if self._decoder.prover is None else self._decoder.proof({})
+        if isinstance(proof, Unsupported):
+            raise proof
+        return proof
 
 
 class Stream:
@@ -142,8 +155,10 @@ class Stream:
     def _push(self, latents: Any, ends: bool) -> Any:
         import torch
 
-        stream = self._open()
+        stream, proof = self._open(), self._weights.proof
         gate.require_served(gate.past(latents, "latent"))
+        if proof is not None:
+            latents = proof.entry(latents)
         made = None
 
         def frames(shape: tuple) -> Any:
@@ -156,7 +171,7 @@ class Stream:
         if made is None:
             batch, channels, rows, columns = self._plan.output_shape
             made = torch.empty(batch, channels, 0, rows, columns, dtype=self._dtype)
-        return made.to(latents.device)
+        return (made if proof is None else proof.tensor(made)).to(latents.device)
 
     def __enter__(self) -> Stream:
         return self
@@ -214,17 +229,15 @@ def stream(
     """
     vae = loaded_vae_of(vae_or_pipe)
     known = described(vae)
-    if known.foreign:
-        raise Unsupported(f"{type(vae).__name__}: a stream needs a VAE of diffusers, since a proof of other code decodes whole clips")
     if state is not None:
-        return _continued(vae, known.model, state, (height, width, limit))
+        return _continued(vae, known, state, (height, width, limit))
     dtype = dtype_in_use(vae)
     require_sensible_limit(any_case(limit))
     if height is None or width is None:
         raise InputError("height, width: expected pixels, or state= of another stream")
     options = {"dtype": dtype, "direction": direction, **planner_options(profile=profile, thrift=thrift)}
     planner, _ = stream_planner(vae, height, width, block, batch, **options)
-    shared = _shared_of(vae, known.model, direction)
+    shared = _shared_of(vae, known, direction)
     weights = shared.weights()
     bytes_ = auto_limit_bytes(weights.streams.live_bytes()) if any_case(limit) == "auto" else limit_bytes(limit)
     key = (height, width, block, batch, sessions, bytes_, *options.values())
@@ -233,14 +246,14 @@ def stream(
     return Stream(weights, shared.plans[key], direction, dtype)
 
 
-def _shared_of(vae: Any, model: _core.Model, direction: str) -> _Shared:
+def _shared_of(vae: Any, known: Described, direction: str) -> _Shared:
     shared = _shared.setdefault(vae, {})
     if direction not in shared:
-        shared[direction] = _Shared(vae, model.for_direction(direction))
+        shared[direction] = _Shared(vae, known, direction)
     return shared[direction]
 
 
-def _continued(vae: Any, model: _core.Model, state: bytes, others: tuple) -> Stream:
+def _continued(vae: Any, known: Described, state: bytes, others: tuple) -> Stream:
     """The stream that goes on with a state. Raises InputError if the state is of another model or of other weights."""
     if any(other is not None for other in others):
         raise InputError("state: has its own size and limit. Leave out height, width and limit")
@@ -250,7 +263,7 @@ def _continued(vae: Any, model: _core.Model, state: bytes, others: tuple) -> Str
         direction, block, checksum, plan = (header[key] for key in ("direction", "block", "weights", "plan"))
     except (ValueError, KeyError, TypeError):
         raise InputError("state: expected what state() of a stream returned") from None
-    shared = _shared_of(vae, model, direction)
+    shared = _shared_of(vae, known, direction)
     weights = shared.weights()
     if weights.checksum != checksum:
         raise InputError("state: is of other weights than this VAE has; expected the VAE of the stream that it was taken from")

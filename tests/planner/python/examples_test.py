@@ -13,10 +13,13 @@ import tempfile
 import unittest
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
+import comfyui_stand_in
 import diffusers
 import headroom_vae
+import numpy
 import tiny
 import torch
 from PIL import Image, ImageChops
@@ -105,7 +108,6 @@ class Scripts(unittest.TestCase):
         self.assertIn(" on cpu in fp32, peak ", printed)
         self.assertEqual(saved, [((5, 32, 48, 3), "clip.mp4", 16)])
 
-
     def test_wan_stream(self):
         size = ("--height", "32", "--width", "48", "--frames", "9")
         printed = self.run_script("wan_stream.py", "WanPipeline", tiny.wan_video, *size, "--limit", "64MiB", "-o", f"{self.folder}/frames")
@@ -114,6 +116,38 @@ class Scripts(unittest.TestCase):
         for number, frame in enumerate(whole):
             saved = Image.open(f"{self.folder}/frames/{number:05}.png")
             self.assertLessEqual(max(most for _, most in ImageChops.difference(saved, frame).getextrema()), 1)
+
+
+class ComfyUI(unittest.TestCase):
+    def test_blocks_are_shown_while_a_sampler_makes_them(self):
+        comfyui_stand_in.install()
+        from comfy.utils import ProgressBar
+
+        names, latents = runpy.run_path(str(EXAMPLES / "comfyui_stream.py")), tiny.embeddings(1, 16, 4, 4, 6)
+        network, module = tiny.wan(), SimpleNamespace(inner_model=SimpleNamespace(process_latent_out=lambda latent: latent * 2))
+        vae = SimpleNamespace(first_stage_model=network, spacial_compression_decode=lambda: 8)
+
+        def in_blocks(model, x, sigmas, callback, extra_args):  # as comfy.k_diffusion's sample_ar_video does
+            steps = []
+            for block in x.split(1, dim=2):
+                for sigma in sigmas[:-1]:
+                    callback({"sigma": sigma, "denoised": block + sigma - sigmas[-2]})
+                    steps.append(sigma)
+            return x + len(steps)
+
+        told = []
+        (sampler,) = names["ShowBlocks"]().wrapped(SimpleNamespace(sampler_function=in_blocks), vae, "64MiB")
+        model = SimpleNamespace(inner_model=module)
+        made = sampler.sampler_function(model, latents, torch.tensor([1.0, 0.5, 0.0]), callback=told.append, extra_args={})
+        self.assertTrue(torch.equal(made, latents + 8))
+        self.assertEqual(len(told), 8)
+        with torch.no_grad():
+            clip = network.decode(latents * 2).sample[0]
+        self.assertEqual([value for value, _, _ in ProgressBar.shown], [1, 2, 3, 4])
+        for (_, _, (kind, shown, _)), frame in zip(ProgressBar.shown, (0, 4, 8, 12)):
+            expected = (clip[:, frame].movedim(0, -1) * 127.5 + 127.5).clamp(0, 255).byte()
+            difference = torch.from_numpy(numpy.array(shown)).int() - expected.int()
+            self.assertEqual((kind, bool(difference.abs().max() <= 1)), ("JPEG", True))
 
 
 class Block(unittest.TestCase):

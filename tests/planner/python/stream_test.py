@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import random
 import subprocess
 import sys
@@ -12,6 +13,10 @@ import unittest
 import headroom_vae
 import tiny
 import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "reference"))
+from seedvr2 import SeedVR2  # noqa: E402
+from tiny_decoders import TAEHV  # noqa: E402
 
 MIB = 1 << 20
 
@@ -108,6 +113,21 @@ class Streams(tiny.Case):
             self.assert_close(torch.cat(made, 2), vae.decode(given).sample, 1e-5)
         streams.pop().close()
         headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions).close()
+
+    def test_classes_that_are_not_diffusers_are_proven_first(self):
+        taehv = {"latent_channels": 4, "out_channels": 3, "patch_size": 2, "decoder_block_out_channels": [8, 6, 6, 4], "num_decoder_blocks": [3, 3, 3],
+                 "decoder_time_upscale": [False, True, True], "decoder_space_upscale": [True] * 3}  # fmt: skip
+        seedvr2 = {"latent_channels": 4, "out_channels": 3, "block_out_channels": (32, 32, 64), "layers_per_block": 1, "act_fn": "silu",
+                   "norm_num_groups": 32, "temporal_scale_num": 1, "use_post_quant_conv": True, "attention": True}  # fmt: skip
+        for made, pixels in ((TAEHV, 16), (SeedVR2, 4)):
+            vae = tiny.seeded(made, taehv if made is TAEHV else seedvr2)
+            latents = tiny.latent(1, 4, 6, 3, 4)
+            whole = vae.decode(latents)
+            with headroom_vae.stream(vae, 3 * pixels, 4 * pixels, block=2) as stream:
+                parts = frames_of(stream, latents, [2, 1, 3])
+            self.assert_close(torch.cat(parts, 2), whole, 1e-5)
+        with self.assertRaisesRegex(headroom_vae.Unsupported, "encodes of diffusers' classes alone"):
+            headroom_vae.stream(vae, 3 * pixels, 4 * pixels, direction="encode")
 
     def test_what_cannot_be_streamed_says_why(self):
         for vae, why in (

@@ -1,0 +1,115 @@
+#include "planner/decode_program/stream_run.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "decoder/base/amounts.h"
+#include "decoder/base/errors.h"
+#include "decoder/base/os/process_memory.h"
+#include "decoder/base/os/standard_streams.h"
+#include "decoder/files/file_sinks.h"
+#include "decoder/files/latent_file.h"
+#include "decoder/files/npy_blocks.h"
+#include "decoder/graph/geometry.h"
+#include "decoder/latents/scale.h"
+#include "decoder/session/cpu_streams.h"
+#include "decoder/session/environment.h"
+#include "decoder/weights/open_model.h"
+#include "planner/answer/stream_plan.h"
+#include "planner/decode_program/choose_plan.h"
+#include "planner/program/request_options.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kFrames = 2;  // axis of N×C×T×H×W
+
+struct PlannedStream {
+  std::shared_ptr<const Model> model;
+  StreamPlan plan;
+};
+
+/// Plans a stream of blocks of this shape.
+PlannedStream plan_blocks(const StreamOptions& options, std::vector<int64_t> shape, Notes& notes) {
+  const Model any_frames = open_model(options.model);
+  notes.add(upcast_note(any_frames, options));
+  require_latent_of(any_frames, shape);
+  const int64_t block = shape[kFrames];
+  ++shape[kFrames];
+  const planner::PictureSize clip = picture_of(any_frames, Array{shape, {}}, "standard input");
+  auto model = std::make_shared<const Model>(for_frames(any_frames, clip.extent.t));
+  const planner::Question asked =
+      planner::stream_question(*model, question_of(options, *model, clip, nullptr), block);
+  const int64_t limit_bytes = planner::limit_from(options.limit, device_record(asked.request.device));
+  StreamPlan plan = plan_stream(planner::Planner(*model, asked), {block, 1, limit_bytes});
+  return_free_heap();  // return the search's heap memory, because the limit covers the whole process
+  return {std::move(model), std::move(plan)};
+}
+
+/// A stream that writes its frames to standard output.
+class FramesOut {
+ public:
+  FramesOut(CpuStream& stream, const FrameRate& rate) : stream_(stream), rate_(rate) {}
+
+  void push(const Array& block, bool ends) {
+    std::optional<Y4mSink> sink;
+    frames_ += stream_.push(block, ends, [&](const PictureShape& shape) -> PictureSink& {
+      return sink.emplace("-", shape, rate_, frames_ == 0 ? Y4mSink::Begins::yes : Y4mSink::Begins::no);
+    });
+    if (sink) sink->finish();
+  }
+  int64_t frames() const { return frames_; }
+
+ private:
+  CpuStream& stream_;
+  const FrameRate rate_;
+  int64_t frames_ = 0;
+};
+
+}  // namespace
+
+std::string run_stream(const StreamOptions& options, Notes& notes) {
+  NpyBlocks blocks(kStandardInput, "standard input");
+  std::optional<std::vector<int64_t>> shape = blocks.next_shape();
+  if (!shape) throw InputError("standard input: expected blocks as numpy.save() writes them, found nothing");
+  std::vector<int64_t> expected = *shape;
+  if (expected[0] != 1)
+    throw InputError(blocks.place() + ": shape: expected 1 clip, found " + std::to_string(expected[0]));
+  if (options.block > 0) expected[kFrames] = options.block;
+  const PlannedStream planned = plan_blocks(options, expected, notes);
+  const StreamMemory& memory = planned.plan.memory;
+  const auto weights = open_weights(options.model, options.weights, options.random_seed);
+  start_libraries(options.threads);
+  const auto start = std::chrono::steady_clock::now();
+  const auto streams = std::make_shared<CpuStreams>(planned.model, weights);
+  const std::unique_ptr<CpuStream> stream = streams->open(planned.plan);
+  FramesOut out(*stream, options.frame_rate);
+  notes.say();
+  const bool scaled = options.latent_scale == "model" ||
+                      (options.latent_scale == "auto" && !planned.model->handed_on_unscaled);
+  for (; shape; shape = blocks.next_shape()) {
+    if ((*shape)[kFrames] > expected[kFrames])
+      throw InputError(blocks.place() + ": expected at most " + std::to_string(expected[kFrames]) +
+                       " latent frames, as in the first block, found " + std::to_string((*shape)[kFrames]) +
+                       "; or give --block " + std::to_string((*shape)[kFrames]));
+    (*shape)[kFrames] = expected[kFrames];
+    if (*shape != expected) throw InputError(blocks.place() + ": expected the size of the first block");
+    Array latent = blocks.read();
+    if (scaled)
+      undo_latent_scale(
+          *planned.model, [&] { return weights; }, latent);
+    out.push(latent, false);
+  }
+  expected[kFrames] = 0;
+  out.push({expected, {}}, true);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::to_string(out.frames()) + " frames in " + format_seconds(seconds) + ", state " +
+         format_bytes(memory.state_bytes) + ", peak " + format_bytes(stream->measured_peak_bytes()) +
+         " (predicted " + format_bytes(planned.plan.peak_bytes()) + ", limit " +
+         format_bytes(planned.plan.plan.limit_bytes) + ")";
+}
+
+}  // namespace headroom
