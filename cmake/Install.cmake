@@ -51,11 +51,15 @@ headroom_install_without_run_path(headroom_c ${CMAKE_INSTALL_LIBDIR} decoders)
 install(EXPORT headroomTargets NAMESPACE headroom:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headroom COMPONENT decoders)
 file(WRITE ${CMAKE_BINARY_DIR}/package/headroomConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/headroomTargets.cmake)\n")
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/headroomConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+set(url)
+if(PROJECT_HOMEPAGE_URL)
+  set(url "URL: ${PROJECT_HOMEPAGE_URL}\n")
+endif()
 file(WRITE ${CMAKE_BINARY_DIR}/package/headroom.pc "prefix=\${pcfiledir}/../..
 Name: headroom
 Description: Decodes with VAEs within a memory limit
 Version: ${PROJECT_VERSION}
-Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lheadroom
+${url}Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lheadroom
 Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 ")
 install(FILES ${CMAKE_BINARY_DIR}/package/headroom.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT decoders)

@@ -18,13 +18,11 @@ class Pack(unittest.TestCase):
     def test_project_file(self):
         project = tomllib.loads((self.FOLDER / "pyproject.toml").read_text())
         self.assertRegex(project["project"]["name"], "^[a-z][a-z-]*$")
-        self.assertIn("Repository", project["project"]["urls"])
-        self.assertTrue({"PublisherId", "DisplayName", "Icon", "requires-comfyui"} <= project["tool"]["comfy"].keys())
+        self.assertTrue({"PublisherId", "DisplayName", "requires-comfyui"} <= project["tool"]["comfy"].keys())
         version = re.search(r"project\(headroom VERSION ([0-9.]+)", (self.FOLDER.parents[2] / "CMakeLists.txt").read_text())[1]
         self.assertEqual(project["project"]["version"], version)
         self.assertEqual(project["project"]["dependencies"], (self.FOLDER / "requirements.txt").read_text().split())
         self.assertTrue((self.FOLDER / project["project"]["license"]["file"]).exists())
-        self.assertTrue((self.FOLDER / project["tool"]["comfy"]["Icon"].rpartition("/")[2]).exists())
         for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", (self.FOLDER / "README.md").read_text()):
             self.assertTrue((self.FOLDER / picture).exists(), picture)
 
