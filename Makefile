@@ -8,6 +8,7 @@
 # make install   installs programs, modules, libheadroom for C and man pages below PREFIX (/usr/local); DESTDIR is a prefix to it
 # make debs      makes Debian packages in build/debs: headroom-tools (plans and reports, a few MB) and headroom (decodes)
 # make wheel     makes Python wheels in dist; after `make venv` they decode on GPUs too; WHEEL_GPUS=80 names architectures
+# make archive   writes the source archive for pip, and the node pack for ComfyUI, to dist
 # make asan      builds with sanitizers, without LibTorch and Qt, and runs those tests
 # make tsan      builds code that uses threads with ThreadSanitizer, and runs its tests
 # make fuzz      runs all readers of files under libFuzzer for SECONDS each (3600)
@@ -29,7 +30,7 @@ CTEST := OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(shell expr $(JOB
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: help library demo tour begin build test quick release install debs wheel fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
+.PHONY: help library demo tour begin build test quick release install debs wheel archive fuzz asan asan-build tsan lock lint tidy format clean packages wheel-packages gui-packages all-packages demo-programs demo-venv venv
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -108,6 +109,8 @@ WHEEL_GPUS ?= 80
 WHEEL_VENV := build/wheel/venv
 wheel: $(WHEEL_VENV)/installed
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(WHEEL_VENV)/bin/python .ci/build_wheels.py --gpus '$(WHEEL_GPUS)'
+archive: $(WHEEL_VENV)/installed
+	$(WHEEL_VENV)/bin/python -B .ci/build_archive.py --out dist
 $(WHEEL_VENV)/installed: requirements-wheel.txt | wheel-packages
 	python3 -m venv --clear $(WHEEL_VENV)
 	$(WHEEL_VENV)/bin/pip install --quiet --require-hashes --no-deps --disable-pip-version-check -r requirements-wheel.txt

@@ -106,10 +106,12 @@ def main() -> int:
     args = parser.parse_args()
     if sys.version_info[:2] != (3, 11):
         sys.exit(f"build_wheels.py: runs under Python {sys.version.split()[0]}; expected 3.11, which Debian 12 has")
-    settings = {"HEADROOM_WHEEL_PROGRAMS": "ON", **cuda_settings(args.gpus)}
-    own = build(FOLDER / "cp311", {**settings, "HEADROOM_STABLE_ABI_HEADERS": ""})
+    cuda = cuda_settings(args.gpus)
+    settings = {"HEADROOM_WHEEL_PROGRAMS": "ON", **cuda}
+    tag = f"wheel.build-tag={'1cuda13' if cuda['HEADROOM_CUDA'] == 'ON' else '0cpu'}"  # pip prefers the higher one
+    own = build(FOLDER / "cp311", {**settings, "HEADROOM_STABLE_ABI_HEADERS": ""}, tag)
     headers = ";".join(map(str, stable_abi_headers()))
-    stable = build(FOLDER / "abi3", {**settings, "HEADROOM_STABLE_ABI_HEADERS": headers}, "wheel.tags=cp312-abi3-linux_x86_64")
+    stable = build(FOLDER / "abi3", {**settings, "HEADROOM_STABLE_ABI_HEADERS": headers}, tag, "wheel.tags=cp312-abi3-linux_x86_64")
     args.out.mkdir(parents=True, exist_ok=True)
     for old in args.out.glob("headroom_vae-*.whl"):
         old.unlink()

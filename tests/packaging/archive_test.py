@@ -11,6 +11,7 @@ import tarfile
 import tempfile
 import tomllib
 import unittest
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,21 +85,21 @@ class Archive(unittest.TestCase):
         (metadata,) = (sources / "metadata").glob("*/METADATA")
         self.assertIn(f"Project-URL: Repository, {ADDRESS}\n", metadata.read_text())
 
-    def test_the_pack_for_comfyui_has_the_address(self):
+    def test_make_archive_gives_the_pack_for_comfyui_the_address(self):
         for address in ("", ADDRESS):
-            folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-            for name in self.tracked:
-                if name.startswith(("cmake/", ".ci/", "planner/python/comfyui/")):
-                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(ROOT / name, folder / name)
-            shutil.copy(self.of_address(address) / "CMakeLists.txt", folder)
-            run("git", "init", "-q", folder)
-            run("git", "-C", folder, "add", ".")
-            run(sys.executable, "-B", folder / ".ci/build_pack.py", "--out", folder / "pack")
-            project = tomllib.loads((folder / "pack/pyproject.toml").read_text())
+            sources = self.of_address(address)
+            (sources / ".ci").mkdir()
+            shutil.copy(ROOT / ".ci/build_archive.py", sources / ".ci")
+            run(sys.executable, "-B", sources / ".ci/build_archive.py", "--out", sources / "dist")
+            archive, pack = sorted((sources / "dist").iterdir(), reverse=True)
+            self.assertEqual(archive.name, f"{self.sources.name}.tar.gz")
+            with zipfile.ZipFile(pack) as opened:
+                self.assertEqual(len(opened.namelist()), len([name for name in self.tracked if name.startswith("planner/python/comfyui/")]))
+                project = tomllib.loads(opened.read("pyproject.toml").decode())
             self.assertEqual(project["project"].get("urls", {}).get("Repository", ""), address)
             icon = project["tool"]["comfy"].get("Icon", "")
-            self.assertTrue(icon.startswith(address) and bool(icon) == bool(address) and (folder / "pack/icon.svg").exists(), icon)
+            self.assertTrue(icon.startswith(address) and bool(icon) == bool(address), icon)
+            self.assertTrue(not icon or (ROOT / icon.partition("/raw/HEAD/")[2]).exists(), icon)
 
     def test_no_other_file_states_the_address(self):
         (address,) = re.findall(r'^ +HOMEPAGE_URL "(.*)"\)$', (ROOT / "CMakeLists.txt").read_text(), re.M)

@@ -73,7 +73,7 @@ def run(*words, **options):
 
 
 def python_tag(wheel):
-    return "-".join(wheel.stem.split("-")[2:4])
+    return "-".join(wheel.stem.split("-")[-3:-1])
 
 
 class Environment:
