@@ -36,7 +36,7 @@ help:
 	@sed -n 's/^# make /make /p' Makefile
 
 library: packages
-	cmake --preset demo -B build/library -DHEADROOM_QUICK=ON $(CMAKE_ARGS)
+	cmake --preset demo -B build/library $(CMAKE_ARGS)
 	cmake --build build/library --target headroom_c -j $(JOBS)
 
 demo: packages
@@ -96,8 +96,7 @@ PREFIX ?= /usr/local
 install:
 	test -f build/build.ninja || $(MAKE) build
 	cmake --build build --target programs -j $(JOBS)
-	cmake --install build --prefix $(PREFIX) --component tools
-	cmake --install build --prefix $(PREFIX) --component decoders
+	cmake --install build --prefix $(PREFIX)
 
 debs:
 	test -f build/build.ninja || $(MAKE) build

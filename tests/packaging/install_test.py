@@ -6,6 +6,7 @@ place. C and C++ projects find the library.
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,9 +32,8 @@ class Install(unittest.TestCase):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.temporary.name)
         first = cls.folder / "first"
-        for component in ("tools", "decoders"):
-            done = run("cmake", "--install", BUILD, "--prefix", first, "--component", component)
-            assert done.returncode == 0, done.stderr
+        done = run("cmake", "--install", BUILD, "--prefix", first)
+        assert done.returncode == 0, done.stderr
         cls.prefix = cls.folder / "moved elsewhere"  # the whole installation is moved
         first.rename(cls.prefix)
 
@@ -49,6 +49,16 @@ class Install(unittest.TestCase):
             self.assertEqual(shown.returncode, 0, f"{program.name}: {shown.stderr}")
         plan = run(self.prefix / "bin/headroom-plan", "--model", "sdxl", "--size", "512x512", "--limit", "512MiB", "-o", "-")
         self.assertEqual(json.loads(plan.stdout)["schema"], "headroom.plan")
+
+    def test_nothing_else_is_installed(self):
+        names = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if not path.is_dir()}
+        programs = "(plan|decode|profile|report|gui)"
+        allowed = (rf"bin/headroom-{programs}", r"lib/headroom/headroom-[\w-]+\.so", r"lib/libheadroom\.so(\.0(\.1\.0)?)?", r"lib/pkgconfig/headroom\.pc",
+                   r"lib/cmake/headroom/headroom\w+(-\w+)?\.cmake", r"include/headroom\.h", rf"share/man/man1/headroom-{programs}(-\w+)?\.1",
+                   rf"share/bash-completion/completions/headroom-{programs}", rf"share/zsh/site-functions/_headroom-{programs}",
+                   r"share/applications/headroom\.desktop", r"share/doc/headroom(-tools)?/LICENSE")
+        self.assertEqual({name for name in names if not any(re.fullmatch(pattern, name) for pattern in allowed)}, set())
+        self.assertLessEqual({"bin/headroom-plan", "bin/headroom-decode", "lib/libheadroom.so", "include/headroom.h"}, names)
 
     def test_no_path_of_the_build_is_kept(self):
         binaries = [path for path in self.prefix.rglob("*")
