@@ -22,9 +22,10 @@ COMPARED = ("sdxl", "bf16")
 """Model and dtype of the page of `reports/gpu/check.py compare`."""
 CPU_PAGE = re.compile(r"# (Encode: )?(\S+) (\d+×\d+)(?:, (?:(\d+) frames|batch \d+))?, (\w+), \d+ threads")
 CPU = re.compile(r"^\d{4}-[^,]+, (\w+)(?:\(R\))? (\w+).*?, (\d+ cores), ", re.M)
-GPU = re.compile(r"^\d{4}-[^.]+\. (NVIDIA [^,]+), ", re.M)
+GPU = re.compile(r"^\d{4}-[^.]+\. (NVIDIA \S+) ", re.M)
 GPU_ROW = re.compile(r"\| (\S+) (\d+×\d+)(?:×(\d+))? (\w+) Headroom ")
 COMPARED_ROW = re.compile(r"\| (\d+)² Headroom ")
+LINKED = re.compile(r"\]\[([^]]+)\]")
 TINY_ROW = re.compile(r"\| tiny decodes +\| (\d+) of \1 right")
 
 
@@ -43,7 +44,7 @@ class Case(NamedTuple):
         return math.prod(map(int, self.size.split("×"))) * max(self.frames, 1)
 
     def text(self) -> str:
-        return f"[{self.model} {self.size}{f', {self.frames} frames' if self.frames else ''}, {self.dtype}]({self.page})"
+        return f"[{self.model} {self.size}{f', {self.frames} frames' if self.frames else ''}, {self.dtype}][{self.page}]"
 
 
 def cases(page: str, text: str) -> Iterator[Case]:
@@ -61,7 +62,7 @@ def cases(page: str, text: str) -> Iterator[Case]:
 def tiny_decodes(page: str, text: str) -> Iterator[tuple[str, str]]:
     """The device of a page, and its row about tiny decodes."""
     if (device := GPU.search(text)) and (row := TINY_ROW.search(text)):
-        yield device[1], f"[{row[1]} tiny decodes, each model in fp32, bf16 and fp16]({page})"
+        yield device[1], f"[{row[1]} tiny decodes, each model in fp32, bf16 and fp16][{page}]"
 
 
 def packed(texts: list[str], room: int) -> Iterator[str]:
@@ -88,13 +89,16 @@ def table(pages: dict[str, str]) -> str:
     for page, text in sorted(pages.items()):
         for device, shown in tiny_decodes(page, text):
             rows.setdefault((device, "decodes"), []).append(shown)
+    found = sorted({page for texts in rows.values() for text in texts for page in LINKED.findall(text)})
+    number = {page: str(i) for i, page in enumerate(found, 1)}
+    rows = {key: [LINKED.sub(lambda link: f"][{number[link[1]]}]", text) for text in texts] for key, texts in rows.items()}
     lines = ["| has run on | the largest cases, with their results |", "|---|---|"]
     for (device, direction), texts in rows.items():
         name = f"{device}: {direction}"
         for line in packed(texts, MOST_CHARACTERS - len(name) - 7):
             lines.append(f"| {name} | {line} |")
             name = ""
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *(f"[{number[page]}]: {page}" for page in found), ""])
 
 
 def readme_of(readme: str) -> str:
