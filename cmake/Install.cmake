@@ -38,6 +38,8 @@ if(HEADROOM_WHEEL)
   headroom_install_wheel_programs(headroom-plan headroom-decode headroom-report headroom-profile)
 endif()
 if(TARGET headroom-gui)
+  install(FILES ${PROJECT_SOURCE_DIR}/planner/python/comfyui/icon.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps
+    RENAME headroom.svg COMPONENT tools)
   install(FILES ${PROJECT_SOURCE_DIR}/gui/program/headroom.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications COMPONENT tools)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT decoders)

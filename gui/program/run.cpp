@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QDir>
 #include <QFont>
+#include <QIcon>
 #include <QSettings>
 #include <cstdlib>
 #include <iostream>
@@ -152,6 +153,8 @@ int run_gui(int argc, char** argv) {
     QApplication::setOrganizationName(QStringLiteral("headroom"));
     QApplication::setApplicationName(QStringLiteral("headroom-gui"));
     QApplication::setApplicationVersion(QStringLiteral(HEADROOM_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("headroom"));
+    QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("headroom")));
     return pictures ? take_screenshots(*arguments) : show_window(*arguments);
   });
 }
