@@ -52,6 +52,12 @@ RunForm::RunForm(Workspace& workspace, QWidget* parent)
   listPlans();
   showQuestion();
   showKind();
+  for (QLineEdit* field : findChildren<QLineEdit*>())
+    connect(field, &QLineEdit::textChanged, this, &RunForm::changed);
+  for (QComboBox* field : findChildren<QComboBox*>())
+    connect(field, &QComboBox::currentIndexChanged, this, &RunForm::changed);
+  for (QAbstractButton* field : findChildren<QAbstractButton*>())
+    connect(field, &QAbstractButton::toggled, this, &RunForm::changed);
 }
 
 QLabel* RunForm::heading(const QString& text) {
@@ -347,6 +353,13 @@ RunRequest RunForm::request() const {
   request.record_trace = trace_->isChecked();
   request.verify = verify_->isChecked();
   return request;
+}
+
+QStringList RunForm::missing() const {
+  QStringList lines;
+  for (const RunProblem& problem : RunCheck::problems(request()))
+    lines << tr("%1: %2").arg(editors_.at(problem.field)->accessibleName(), problem.text);
+  return lines;
 }
 
 bool RunForm::check() {

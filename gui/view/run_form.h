@@ -29,9 +29,12 @@ class RunForm : public QWidget {
   /// Checks the inputs and shows errors at their fields. Focuses the first wrong field. Returns true if there
   /// are no errors.
   bool check();
+  /// What a run still lacks, a line for each field: "Latent: There is no such file."
+  QStringList missing() const;
 
  Q_SIGNALS:
   void submitted();  ///< the user pressed Enter in a field
+  void changed();    ///< an input has another value
 
  private:
   /// Adds a heading above a group of radio buttons.

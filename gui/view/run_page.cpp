@@ -97,6 +97,10 @@ RunPage::RunPage(Workspace& workspace, QWidget* parent) : Page(parent), workspac
 
   refresh_.setInterval(kRefreshMilliseconds);
   connect(&refresh_, &QTimer::timeout, this, &RunPage::refresh);
+  typing_.setSingleShot(true);
+  typing_.setInterval(kRefreshMilliseconds);
+  connect(&typing_, &QTimer::timeout, this, &RunPage::sayMissing);
+  connect(form_, &RunForm::changed, &typing_, qOverload<>(&QTimer::start));
   connect(start_, &QPushButton::clicked, this, &RunPage::start);
   connect(form_, &RunForm::submitted, this, &RunPage::start);
   connect(cancel_, &QPushButton::clicked, this, &RunPage::cancel);
@@ -170,7 +174,12 @@ QWidget* RunPage::buildOutcome() {
   latent_note_ = paragraph(side);
   latent_note_->hide();
   latent_note_->setObjectName(QStringLiteral("latent-note"));
+  missing_ = paragraph(side);
+  missing_->setObjectName(QStringLiteral("missing"));
+  missing_->setMargin(24);
+  missing_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   column->addWidget(bar_);
+  column->addWidget(missing_, 1);
   column->addWidget(latent_note_);
   column->addWidget(status_);
   column->addWidget(report_);
@@ -199,7 +208,25 @@ QWidget* RunPage::buildOutcome() {
   views->setStretchFactor(1, 4);
   views->setStretchFactor(2, 1);
   column->addWidget(views, 1);
+  views_ = views;
+  for (QWidget* of_a_run : {static_cast<QWidget*>(bar_), views_}) of_a_run->hide();
   return side;
+}
+
+void RunPage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  sayMissing();
+}
+
+/// Before the first run, says what the form lacks.
+void RunPage::sayMissing() {
+  if (!missing_->isVisibleTo(this)) return;
+  const QStringList lines = form_->missing();
+  missing_->setText(lines.isEmpty()
+                        ? tr("All inputs are there. Start runs the program and shows its memory and the "
+                             "picture here.")
+                        : tr("A run needs these inputs:") + QStringLiteral("\n\n") +
+                              lines.join(QLatin1Char('\n')));
 }
 
 void RunPage::start() {
@@ -221,6 +248,8 @@ void RunPage::cancel() {
 
 void RunPage::stateChanged(ChildRun::State state) {
   const bool running = run_.running();
+  missing_->hide();
+  for (QWidget* of_a_run : {static_cast<QWidget*>(bar_), views_}) of_a_run->show();
   QPushButton* const next = running ? cancel_ : start_;
   const bool keyboard_here =
       form_->isAncestorOf(focusWidget()) || focusWidget() == start_ || focusWidget() == cancel_;

@@ -40,9 +40,13 @@ class RunPage : public Page {
   void start();
   void cancel();
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   QWidget* buildInputs();
   QWidget* buildOutcome();
+  void sayMissing();
   void stateChanged(ChildRun::State state);
   QString written(const QStringList& files) const;
   /// The page that shows most of the run's results: "timeline".
@@ -56,11 +60,13 @@ class RunPage : public Page {
   RunFiles files_;
   QTemporaryDir folder_;  ///< folder of the preview
   QTimer refresh_;
+  QTimer typing_;  ///< the list of missing inputs follows a pause in typing
   int64_t regions_drawn_ = 0;
   RunForm* form_;
   QPushButton *start_, *cancel_, *look_, *open_;
   QProgressBar* bar_;
-  QLabel *status_, *report_, *latent_note_;
+  QLabel *missing_, *status_, *report_, *latent_note_;
+  QWidget* views_;  ///< hidden until the first run
   ChartView* memory_;
   PictureView* picture_;
   QPlainTextEdit* messages_;

@@ -97,6 +97,23 @@ while [ $# -gt 0 ]; do
 done
 )";
 
+TEST_CASE("run page: before the first run it says what the form lacks") {
+  Workspace workspace;
+  RunPage page(workspace);
+  page.resize(1000, 700);
+  page.show();
+  const auto* missing = page.findChild<QLabel*>("missing");
+  REQUIRE(missing != nullptr);
+  CHECK(missing->isVisible());
+  CHECK_THAT(missing->text().toStdString(), Catch::StartsWith("A run needs these inputs:") &&
+                                                Catch::Contains("\nLatent: ") &&
+                                                Catch::Contains("\nOutput: "));
+  CHECK_FALSE(page.findChild<QProgressBar*>("progress")->isVisible());
+  const Ready ready;
+  const auto* there = ready.page.findChild<QLabel*>("missing");
+  wait_until([&] { return there->text().startsWith("All inputs are there."); });
+}
+
 TEST_CASE("run page: a decode is started with what the fields say, shown, and its results are opened") {
   const FakePrograms fake;
   Ready ready;
