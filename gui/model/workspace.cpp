@@ -9,6 +9,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/base/os/whole_file.h"
 #include "decoder/plan/plan_file.h"
+#include "decoder/weights/open_model.h"
 #include "planner/explain/analyze.h"
 #include "planner/explain/remedy.h"
 
@@ -35,6 +36,29 @@ PlanningQuestion question_of(const reports::PlanDocument& document) {
 }
 
 }  // namespace
+
+std::optional<Request> request_of(const reports::Document& document) {
+  Request request;
+  if (const auto* frontier = document.as<reports::FrontierDocument>()) {
+    request = frontier->request;
+  } else if (const auto* recorded = document.as<RecordedTrace>()) {
+    request = recorded->trace.request;
+  } else if (const auto* profile = document.as<profiler::Profile>()) {
+    request = {.model = profile->model, .dtype = profile->dtype, .device = profile->device_kind};
+    request.direction = profile->direction;
+    if (profile->sizes.empty()) return std::nullopt;
+    request.width_pixels = profile->sizes.back().width_pixels;
+    request.height_pixels = profile->sizes.back().height_pixels;
+  } else {
+    return std::nullopt;
+  }
+  try {
+    request.model = find_model(request.model, document.file);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return request;
+}
 
 bool serves(const profiler::Profile& profile, const Request& request) {
   return profile.device_kind == request.device && profile.direction == request.direction;
@@ -138,8 +162,14 @@ void Workspace::choose(const reports::DocumentPtr& document) {
   if (before != chosen_.end()) chosen_.erase(before);
   chosen_.push_back(document);
   Q_EMIT documentsChanged();
+  const bool unchosen = question_.by_default || question_.request.width_pixels <= 0;
   if (const auto* plan = document->as<reports::PlanDocument>()) {
     ask(questionInFile(*plan));
+  } else if (const std::optional<Request> request = unchosen ? request_of(*document) : std::nullopt) {
+    PlanningQuestion question = question_;
+    question.request = *request;
+    question.by_default = true;
+    ask(question);
   } else if (document->as<profiler::Profile>() != nullptr && question_.profile != document) {
     // A plan may have been opened before the profile that it was made with.
     const reports::DocumentPtr plan_file = chosen<reports::PlanDocument>();

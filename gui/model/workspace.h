@@ -22,6 +22,10 @@ struct PlanningQuestion {
   bool by_default = false;       ///< true for the initial question, which the user has not chosen
 };
 
+/// The decode of a frontier, a trace or a profile (its largest size). Its model is an argument of
+/// open_model(). Nothing for other files, and if the model is not found.
+std::optional<Request> request_of(const reports::Document& document);
+
 /// True if the profile has the request's kind of device and direction.
 bool serves(const profiler::Profile& profile, const Request& request);
 
@@ -51,6 +55,8 @@ class Workspace : public QObject {
   /// The question that this plan answers. That is the current question if its request and limit are the
   /// plan's; otherwise it is read from the plan's file.
   PlanningQuestion questionOf(const reports::DocumentPtr& plan) const;
+  /// The question as this plan's file has it.
+  PlanningQuestion questionInFile(const reports::PlanDocument& plan) const;
   bool busy() const { return opening_ > 0; }
 
   /// Writes a plan to a temporary file, opens it, and makes `question` the current question. Replaces the
@@ -92,7 +98,6 @@ class Workspace : public QObject {
   };
   void finish(const Read& read);
   void add(const reports::DocumentPtr& document);
-  PlanningQuestion questionInFile(const reports::PlanDocument& plan) const;
   QThreadPool readers_;
   std::vector<reports::DocumentPtr> documents_;
   std::vector<reports::DocumentPtr> chosen_;  ///< at most one of each kind

@@ -992,7 +992,7 @@
         <translation>占当时全部已分配内存的比例。</translation>
     </message>
     <message>
-        <source>When it was allocated.</source>
+        <source>When the first of them was allocated.</source>
         <translation>分配的时刻。</translation>
     </message>
     <message>
@@ -1070,6 +1070,26 @@
     <message>
         <source>join</source>
         <translation>拼接</translation>
+    </message>
+    <message>
+        <source>cost</source>
+        <translation>代价</translation>
+    </message>
+    <message>
+        <source>Tensors with the same stack.</source>
+        <translation>调用栈相同的张量。</translation>
+    </message>
+    <message>
+        <source>A remedy with the lowest peak of all, or with a peak that costs at most 5 % more time.</source>
+        <translation>一种办法，取其最低峰值，或耗时最多增加 5 % 的峰值。</translation>
+    </message>
+    <message>
+        <source>The limit of the plan.</source>
+        <translation>该方案的上限。</translation>
+    </message>
+    <message>
+        <source>Time compared with the plan on this page.</source>
+        <translation>与此页方案相比的时间。</translation>
     </message>
 </context>
 </TS>

@@ -290,10 +290,6 @@ takes %2 and %3 there</source>
         <translation>峰值 %1，出现于 %2 运行时，预计用时 %3</translation>
     </message>
     <message>
-        <source>measured: peak %1, %2</source>
-        <translation>实测：峰值 %1，%2</translation>
-    </message>
-    <message>
         <source>It outputs the picture.</source>
         <translation>这一遍输出图像。</translation>
     </message>
@@ -329,6 +325,10 @@ takes %2 and %3 there</source>
         <source>%1 of it on the device at the peak</source>
         <translation>峰值时其中 %1 在设备上</translation>
     </message>
+    <message>
+        <source>measured: peak %1 of the decode alone, %2</source>
+        <translation>实测：仅解码的峰值 %1，%2</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::DecoderPage</name>
@@ -339,10 +339,6 @@ takes %2 and %3 there</source>
     <message>
         <source>Decoder</source>
         <translation>解码器</translation>
-    </message>
-    <message>
-        <source>Open a plan to see the decoder as it runs it: what each pass computes, what it keeps for later ones, and where the peak is.</source>
-        <translation>打开一个方案，即可看到解码器如何按它运行：每一遍计算什么、为后面的遍保留什么，以及峰值在哪里。</translation>
     </message>
     <message>
         <source>&amp;Go to the peak</source>
@@ -411,6 +407,14 @@ takes %2 and %3 there</source>
     <message>
         <source>Live at the pass&apos;s peak</source>
         <translation>该遍峰值时的占用</translation>
+    </message>
+    <message>
+        <source>This page shows the decoder as a plan runs it: what each pass computes, what it keeps for later passes, and where the peak is. No plan is open.</source>
+        <translation>此页显示方案如何运行解码器：每一遍算什么、为后面的遍保留什么、峰值在哪里。没有打开方案。</translation>
+    </message>
+    <message>
+        <source>&amp;Plan a decode</source>
+        <translation>规划解码(&amp;P)</translation>
     </message>
 </context>
 <context>
@@ -513,6 +517,10 @@ takes %2 and %3 there</source>
     <message>
         <source>untiled, about %1</source>
         <translation>不分块约 %1</translation>
+    </message>
+    <message>
+        <source>This is an example. Choose your own model, size and device at the left.</source>
+        <translation>这是一个示例。请在左侧选择您自己的模型、尺寸和设备。</translation>
     </message>
 </context>
 <context>
@@ -944,10 +952,6 @@ takes %2 and %3 there</source>
         <translation>PyTorch 内存</translation>
     </message>
     <message>
-        <source>Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) to see what held the peak. The pickle is read and not executed.</source>
-        <translation>打开 PyTorch 的内存快照（.pickle，由 torch.cuda.memory._dump_snapshot 写出），即可看到峰值由什么占用。pickle 只被读取，不会被执行。</translation>
-    </message>
-    <message>
         <source>Device</source>
         <translation>设备</translation>
     </message>
@@ -999,13 +1003,25 @@ takes %2 and %3 there</source>
         <source>Live %1: %2</source>
         <translation>%1的存活内存：%2</translation>
     </message>
+    <message>
+        <source>Whole stack of the chosen row</source>
+        <translation>所选行的完整调用栈</translation>
+    </message>
+    <message>
+        <source>Click a row to see its whole stack, the innermost call first.</source>
+        <translation>单击一行可查看其完整调用栈，最内层的调用在前。</translation>
+    </message>
+    <message>
+        <source>No stack was recorded for these tensors.</source>
+        <translation>这些张量没有记录调用栈。</translation>
+    </message>
+    <message>
+        <source>This is the decode of the open plan %1. If the recording is of another decode, choose its model and size below.</source>
+        <translation>这是已打开的方案 %1 的解码。如果记录的是另一次解码，请在下面选择其模型和尺寸。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::LayersPage</name>
-    <message>
-        <source>Open a profile to see what each layer needs: headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json, or the page Run.</source>
-        <translation>打开一份剖析即可查看每层所需：headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json，或使用“运行”页。</translation>
-    </message>
     <message>
         <source>Size</source>
         <translation>尺寸</translation>
@@ -1065,6 +1081,14 @@ takes %2 and %3 there</source>
     <message>
         <source>Latency table</source>
         <translation>延迟表</translation>
+    </message>
+    <message>
+        <source>This page shows the memory and time of each layer. No profile and no recording is open. Measure the layers on the page Run, or with headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json.</source>
+        <translation>此页显示各层的内存和时间。没有打开剖析或记录。请在“运行”页测量各层，或使用 headroom-profile --model sdxl --sizes 256x256,512x512 -o profile.json。</translation>
+    </message>
+    <message>
+        <source>&amp;Measure layers</source>
+        <translation>测量各层(&amp;M)</translation>
     </message>
 </context>
 <context>
@@ -1364,20 +1388,36 @@ takes %2 and %3 there</source>
         <translation>图像：从构造上与不分块的结果相同，只差 %1 的舍入。带 --verify 的运行会加以检查。</translation>
     </message>
     <message>
-        <source>Open a plan, or use one from the Frontier page.</source>
-        <translation>打开一个方案，或从“前沿”页使用一个。</translation>
-    </message>
-    <message>
         <source>Passes</source>
         <translation>各遍</translation>
     </message>
     <message>
-        <source>Beside its run %1</source>
-        <translation>对照运行 %1</translation>
-    </message>
-    <message>
         <source>Plan</source>
         <translation>方案</translation>
+    </message>
+    <message>
+        <source>Run %1: measured peak %2, time %3.</source>
+        <translation>运行 %1：实测峰值 %2，用时 %3。</translation>
+    </message>
+    <message>
+        <source>Run %1: measured peak %2, time %3. The peak has %4 of the decode and %5 of other process memory. The measured peaks of passes are of the decode alone.</source>
+        <translation>运行 %1：实测峰值 %2，用时 %3。峰值中解码占 %4，进程其他内存占 %5。各遍的实测峰值仅含解码。</translation>
+    </message>
+    <message>
+        <source>This page shows a plan: its passes, their tiles, and the tensors that it keeps between passes. No plan is open.</source>
+        <translation>此页显示方案：各遍、其切块，以及遍与遍之间保留的张量。没有打开方案。</translation>
+    </message>
+    <message>
+        <source>&amp;Plan a decode</source>
+        <translation>规划解码(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Kept between passes</source>
+        <translation>遍与遍之间保留</translation>
+    </message>
+    <message>
+        <source>What would lower the peak</source>
+        <translation>什么能降低峰值</translation>
     </message>
 </context>
 <context>
@@ -1880,6 +1920,10 @@ takes %2 and %3 there</source>
         <source>Decodes untiled afterwards, and reports the largest difference. The limit does not apply to that decode. The option --verify of headroom-decode.</source>
         <translation>随后不分块地再解码一次，并报告最大差异。上限不约束那次解码。对应 headroom-decode 的选项 --verify。</translation>
     </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::RunPage</name>
@@ -1989,6 +2033,14 @@ Written beside it: %1.</source>
         <source>Show the layers</source>
         <translation>查看各层</translation>
     </message>
+    <message>
+        <source>All inputs are there. Start runs the program and shows its memory and the picture here.</source>
+        <translation>输入已齐全。“开始”运行程序，并在此显示其内存和图像。</translation>
+    </message>
+    <message>
+        <source>A run needs these inputs:</source>
+        <translation>运行还需要以下输入：</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::ScalingView</name>
@@ -2060,28 +2112,8 @@ Written beside it: %1.</source>
         <translation>解码的内存用在哪里？最少要多少？</translation>
     </message>
     <message>
-        <source>Headroom plans how a VAE decoder runs inside a limit of memory, with the pixels of the untiled decode. This window shows what a plan predicts, what a run measured, and what another limit would cost.</source>
-        <translation>Headroom 规划 VAE 解码器如何在内存上限之内运行，并得到与不切块解码相同的像素。本窗口显示方案的预测、运行的实测，以及换一个上限的代价。</translation>
-    </message>
-    <message>
         <source>&amp;Plan a decode</source>
         <translation>规划解码(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Open the &amp;demo&apos;s files</source>
-        <translation>打开演示文件(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Open files…</source>
-        <translation>打开文件(&amp;O)…</translation>
-    </message>
-    <message>
-        <source>Choose a model, a size and a limit, and see the fastest plan that fits, while you move the limit.</source>
-        <translation>选择模型、尺寸和上限，移动上限的同时即可看到放得下的最快方案。</translation>
-    </message>
-    <message>
-        <source>Look at the moment of the peak: what was on the device, which layer made it, what would lower it. Files can be dropped anywhere on this window, also a memory snapshot that PyTorch wrote when it ran out of memory (.pickle).</source>
-        <translation>查看峰值时刻：设备上有什么，由哪一层造成，怎样能降低。文件可以拖放到窗口的任何位置，PyTorch 在内存不足时写出的内存快照（.pickle）也可以。</translation>
     </message>
     <message>
         <source>Opened before</source>
@@ -2092,16 +2124,36 @@ Written beside it: %1.</source>
         <translation>以前打开的文件</translation>
     </message>
     <message>
-        <source>There is no folder demo/ beside this program or above it. In Headroom&apos;s folder, “make demo” makes one: it decodes a picture inside a limit and leaves the plan and what was measured.</source>
-        <translation>本程序旁边或上级没有 demo/ 文件夹。在 Headroom 的文件夹中执行 “make demo”即可生成：它在上限之内解码一幅图像，并留下方案和实测结果。</translation>
-    </message>
-    <message>
         <source>Start</source>
         <translation>开始</translation>
     </message>
     <message>
-        <source>Run the plan on the page Run and watch its memory. The demo has the files of such a run ready.</source>
-        <translation>在“运行”页执行方案并观察其内存。演示中备有这样一次运行的文件。</translation>
+        <source>Open an &amp;example</source>
+        <translation>打开示例(&amp;E)</translation>
+    </message>
+    <message>
+        <source>A decode ran out of memory</source>
+        <translation>解码时内存不足</translation>
+    </message>
+    <message>
+        <source>Plan a decode</source>
+        <translation>规划解码</translation>
+    </message>
+    <message>
+        <source>Choose a model, a size and a limit of memory. Headroom finds the fastest decode within the limit, with the pixels of the untiled decode. The page Run starts it.</source>
+        <translation>选择模型、尺寸和内存上限。Headroom 找出上限之内最快的解码，像素与不分块的解码相同。在“运行”页开始解码。</translation>
+    </message>
+    <message>
+        <source>Look at an example</source>
+        <translation>查看示例</translation>
+    </message>
+    <message>
+        <source>The files of a decode within a limit: its plan, its measured memory and the times of its layers. You can drop other files of Headroom anywhere on this window.</source>
+        <translation>一次上限之内的解码的文件：方案、实测内存和各层的时间。Headroom 的其他文件可以拖到此窗口的任何位置。</translation>
+    </message>
+    <message>
+        <source>There is no folder demo/ or docs/tour/ beside this program or above it. “make demo” in Headroom&apos;s folder decodes a picture within a limit and writes demo/.</source>
+        <translation>此程序旁边或上层没有文件夹 demo/ 或 docs/tour/。在 Headroom 的文件夹中运行 “make demo” 会在上限之内解码一幅图像并写出 demo/。</translation>
     </message>
 </context>
 <context>
@@ -2138,16 +2190,8 @@ Written beside it: %1.</source>
         <translation>实测</translation>
     </message>
     <message>
-        <source>Open a plan to see the memory that it predicts, a trace to see what a run took, or both: they stand one above the other. A trace is recorded on the page Run or with headroom-decode --trace trace.json.</source>
-        <translation>打开方案可查看其预测的内存，打开跟踪可查看一次运行的实际占用；两者都打开则上下对照。跟踪可在“运行”页或用 headroom-decode --trace trace.json 记录。</translation>
-    </message>
-    <message>
         <source>&amp;Go to the peak</source>
         <translation>转到峰值(&amp;G)</translation>
-    </message>
-    <message>
-        <source>A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: pan, double click: all.</source>
-        <translation>单击图表固定光标，再次单击放开。滚轮：缩放；拖动：平移；双击：全部。</translation>
     </message>
     <message>
         <source>Timeline</source>
@@ -2165,6 +2209,22 @@ Written beside it: %1.</source>
         <source>Shows, on the page Plan, which plans have a lower peak and what they take.</source>
         <translation>在“方案”页上显示哪些方案的峰值更低，以及它们的代价。</translation>
     </message>
+    <message>
+        <source>This page shows device memory over time: predicted by a plan, measured by the trace of a run, or one above the other. No plan and no trace is open. The page Run records a trace, and so does headroom-decode --trace trace.json.</source>
+        <translation>此页显示随时间的设备内存：由方案预测、由运行的跟踪实测，或上下对照。没有打开方案或跟踪。“运行”页和 headroom-decode --trace trace.json 会记录跟踪。</translation>
+    </message>
+    <message>
+        <source>&amp;Plan a decode</source>
+        <translation>规划解码(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Run a decode</source>
+        <translation>运行解码(&amp;R)</translation>
+    </message>
+    <message>
+        <source>A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: pan, double click: all. Shift and drag: a range for the tables.</source>
+        <translation>单击图表固定光标，再单击放开。滚轮：缩放，拖动：平移，双击：全部。按住 Shift 拖动：为表格选择范围。</translation>
+    </message>
 </context>
 <context>
     <name>headroom::gui::TimelineSide</name>
@@ -2175,6 +2235,10 @@ Written beside it: %1.</source>
     <message>
         <source>%1, live at %2: %3, in pass %4, %5</source>
         <translation>%1，%2 时在用：%3，第 %4 遍，%5</translation>
+    </message>
+    <message>
+        <source>%1, the highest moment from %2 to %3</source>
+        <translation>%1（%2 至 %3 之间的最高时刻）</translation>
     </message>
 </context>
 <context>
@@ -2273,14 +2337,6 @@ Written beside it: %1.</source>
         <translation>正在寻找更低的峰值…</translation>
     </message>
     <message>
-        <source>%1: peak %2 in %3, %4</source>
-        <translation>%1：峰值 %2，需时 %3，%4</translation>
-    </message>
-    <message>
-        <source>%1: smallest limit %2, in %3, %4</source>
-        <translation>%1：峰值至少 %2，需时 %3，%4</translation>
-    </message>
-    <message>
         <source>No known change: this is the lowest peak.</source>
         <translation>没有已知的办法：这已是最低的峰值。</translation>
     </message>
@@ -2289,16 +2345,20 @@ Written beside it: %1.</source>
         <translation>短时间内没有找到；请在“前沿”页上拖动上限。</translation>
     </message>
     <message>
-        <source>Use this plan</source>
-        <translation>使用此方案</translation>
-    </message>
-    <message>
         <source>headroom-plan has the option %1 for this</source>
         <translation>相当于 headroom-plan 的选项 %1</translation>
     </message>
     <message>
         <source>No plan was found under this limit.</source>
         <translation>在此上限下没有找到方案。</translation>
+    </message>
+    <message>
+        <source>Use the chosen plan</source>
+        <translation>使用所选方案</translation>
+    </message>
+    <message>
+        <source>%1, lowest peak</source>
+        <translation>%1，峰值最低</translation>
     </message>
 </context>
 <context>
@@ -2329,6 +2389,79 @@ Written beside it: %1.</source>
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyPage</name>
+    <message>
+        <source>&amp;Open files…</source>
+        <translation>打开文件(&amp;O)…</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::KindWords</name>
+    <message>
+        <source>kept between passes</source>
+        <translation>遍与遍之间保留</translation>
+    </message>
+    <message>
+        <source>slack: reserved, unused</source>
+        <translation>余量：已预留、未使用</translation>
+    </message>
+    <message>
+        <source>Parameters of the decoder on the device.</source>
+        <translation>设备上的解码器参数。</translation>
+    </message>
+    <message>
+        <source>The input of the decode.</source>
+        <translation>解码的输入。</translation>
+    </message>
+    <message>
+        <source>Tensors that one pass stores for later passes.</source>
+        <translation>某一遍为后面的遍存储的张量。</translation>
+    </message>
+    <message>
+        <source>Inputs and outputs of the steps of the current tile.</source>
+        <translation>当前切块各步骤的输入和输出。</translation>
+    </message>
+    <message>
+        <source>Memory that a step takes while it runs, besides its inputs and outputs.</source>
+        <translation>步骤运行期间，在其输入和输出之外占用的内存。</translation>
+    </message>
+    <message>
+        <source>Bytes of the reservation that nothing uses at the moment.</source>
+        <translation>预留内存中此刻没有使用的字节。</translation>
+    </message>
+    <message>
+        <source>Memory that cuDNN, cuBLAS and other libraries take from the driver.</source>
+        <translation>cuDNN、cuBLAS 等库向驱动程序请求的内存。</translation>
+    </message>
+    <message>
+        <source>The rest of the memory that the driver counts: the CUDA context and the code of kernels.</source>
+        <translation>驱动程序计入的其余内存：CUDA 上下文和内核代码。</translation>
+    </message>
+    <message>
+        <source>Memory of the process outside of the decode&apos;s own allocations. A plan reserves bytes for it.</source>
+        <translation>进程在解码自身分配之外的内存。方案为其预留字节。</translation>
+    </message>
+</context>
+<context>
+    <name>headroom::gui::RecordBox</name>
+    <message>
+        <source>Put these three lines around the decode. The last one writes a snapshot of PyTorch&apos;s memory, also if the decode fails.</source>
+        <translation>把这三行放在解码前后。最后一行写出 PyTorch 内存的快照，解码失败时也会写出。</translation>
+    </message>
+    <message>
+        <source>&amp;Copy the lines</source>
+        <translation>复制这几行(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Drop snapshot.pickle here. Headroom reads the file and does not execute it. The page PyTorch memory shows the tensors that held the peak, and a limit that would have fitted.</source>
+        <translation>把 snapshot.pickle 拖到这里。Headroom 只读取该文件，不执行它。“PyTorch 内存”页显示构成峰值的张量，以及本可放得下的上限。</translation>
+    </message>
+    <message>
+        <source>&amp;Open files…</source>
+        <translation>打开文件(&amp;O)…</translation>
     </message>
 </context>
 </TS>

@@ -24,12 +24,18 @@ constexpr int kClickReach = 4;
 void ChartView::connectMouse() {
   connect(plot_, &QCustomPlot::mousePress, this, [this](QMouseEvent* event) {
     pressed_at_ = event->pos();
+    if (selectable_ && event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier)) {
+      selecting_ = true;
+      plot_->setInteraction(QCP::iRangeDrag, false);  // before the plot begins to pan
+      return;
+    }
     if (event->button() != Qt::LeftButton || !cursor_->onHandle(event->pos())) return;
     dragging_ = true;
     plot_->setInteraction(QCP::iRangeDrag, false);  // before the plot begins to pan
   });
   connect(plot_, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) {
     const bool vertical = cursor_->handle && cursor_->handle->vertical;
+    if (selecting_) return select(event->pos().x(), /*ends=*/false);
     if (dragging_) {
       moveHandleTo(vertical ? plot_->xAxis->pixelToCoord(event->pos().x())
                             : plot_->yAxis->pixelToCoord(event->pos().y()));
@@ -46,6 +52,7 @@ void ChartView::connectMouse() {
   });
   connect(plot_, &QCustomPlot::mouseRelease, this, [this](QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return;
+    if (selecting_) return select(event->pos().x(), /*ends=*/true);
     if (dragging_) {
       dragging_ = false;
       plot_->setInteraction(QCP::iRangeDrag, true);
@@ -62,6 +69,29 @@ void ChartView::connectMouse() {
     }
   });
   connect(plot_, &QCustomPlot::mouseDoubleClick, this, [this] { zoom(0); });
+}
+
+/// Selects from where the mouse was pressed. A click clears the selection.
+void ChartView::select(int to_pixel, bool ends) {
+  const double from = plot_->xAxis->pixelToCoord(pressed_at_.x()), to = plot_->xAxis->pixelToCoord(to_pixel);
+  const auto [begin, end] = std::minmax(std::clamp(from, extent_.x.least, extent_.x.most),
+                                        std::clamp(to, extent_.x.least, extent_.x.most));
+  const bool click = std::abs(to_pixel - pressed_at_.x()) <= kClickReach;
+  setSelection(click ? std::nullopt : std::optional(std::pair(begin, end)));
+  if (!ends) return;
+  selecting_ = false;
+  plot_->setInteraction(QCP::iRangeDrag, true);
+  Q_EMIT selectionChanged();
+}
+
+std::optional<std::pair<double, double>> ChartView::selection() const {
+  return cursor_->selected;
+}
+
+void ChartView::setSelection(std::optional<std::pair<double, double>> range) {
+  if (cursor_->selected == range) return;
+  cursor_->selected = range;
+  redrawCursor();
 }
 
 bool ChartView::cursorIsOfUse() const {
@@ -193,6 +223,13 @@ void ChartView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_0:
       zoom(0);
       return;
+    case Qt::Key_Escape:
+      if (selection()) {
+        setSelection({});
+        Q_EMIT selectionChanged();
+        return;
+      }
+      break;
     case Qt::Key_Space:
       if (pinnable_) {
         setPinned(!pinned());

@@ -105,12 +105,12 @@ void ChartMarks::show(const reports::Chart& chart) {
 
 void ChartMarks::draw(QCPPainter* painter) {
   std::vector<QRectF> taken;
-  drawNames(painter);
+  drawNames(painter, taken);
   for (const reports::Guide& guide : guides_) drawGuide(painter, guide, taken);
   for (const reports::Note& note : notes_) drawNote(painter, note, taken);
 }
 
-void ChartMarks::drawNames(QCPPainter* painter) const {
+void ChartMarks::drawNames(QCPPainter* painter, std::vector<QRectF>& taken) const {
   const QRect area = clipRect();
   const QCPAxis* axis = mParentPlot->xAxis;
   QFont small = font_;
@@ -126,7 +126,9 @@ void ChartMarks::drawNames(QCPPainter* painter) const {
     if (right - left < metrics.averageCharWidth() * 5) continue;
     // The end of a layer's name is the most specific part.
     const QString name = fitting_name(figure_text(span.name), metrics, right - left);
-    painter->drawText(QRectF(left, area.top() + 1, right - left, metrics.height()), Qt::AlignCenter, name);
+    const QRectF place(left, area.top() + 1, right - left, metrics.height());
+    if (!name.isEmpty()) taken.push_back(metrics.boundingRect(place, Qt::AlignCenter, name));
+    painter->drawText(place, Qt::AlignCenter, name);
   }
 }
 
@@ -195,6 +197,15 @@ bool ChartCursor::onHandle(const QPointF& position) const {
 void ChartCursor::draw(QCPPainter* painter) {
   const QRect area = clipRect();
   const QFontMetricsF metrics(font_);
+  if (selected) {
+    const double left = std::max(mParentPlot->xAxis->coordToPixel(selected->first), double(area.left()));
+    const double right = std::min(mParentPlot->xAxis->coordToPixel(selected->second), double(area.right()));
+    QColor tint = palette_.color(QPalette::Highlight);
+    painter->setPen(tint);
+    tint.setAlpha(50);
+    painter->setBrush(tint);
+    if (left < right) painter->drawRect(QRectF(left, area.top(), right - left, area.height()));
+  }
   if (x) {
     const double at = mParentPlot->xAxis->coordToPixel(*x);
     painter->setPen(QPen(palette_.color(QPalette::Text), pinned ? 2 : 1));

@@ -3,6 +3,7 @@
 #include <qcustomplot.h>
 
 #include <optional>
+#include <utility>
 
 #include "reports/figures/chart.h"
 
@@ -60,7 +61,7 @@ class ChartMarks final : public ChartLayer {
   void draw(QCPPainter* painter) override;
 
  private:
-  void drawNames(QCPPainter* painter) const;
+  void drawNames(QCPPainter* painter, std::vector<QRectF>& taken) const;
   void drawGuide(QCPPainter* painter, const reports::Guide& guide, std::vector<QRectF>& taken) const;
   void drawNote(QCPPainter* painter, const reports::Note& note, std::vector<QRectF>& taken) const;
   std::vector<reports::Span> spans_;
@@ -81,6 +82,7 @@ class ChartCursor final : public ChartLayer {
   std::optional<double> x;
   bool pinned = false;
   std::optional<Handle> handle;
+  std::optional<std::pair<double, double>> selected;  ///< range of the x axis
   /// True if a position, in pixels of the plot, is on the handle.
   bool onHandle(const QPointF& position) const;
 

@@ -15,6 +15,7 @@
 #include "gui/view/chart_layers.h"
 #include "gui/view/chart_series.h"
 #include "gui/view/colours.h"
+#include "gui/view/kind_words.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_text.h"
 
@@ -73,7 +74,9 @@ QCPRange range_of(const reports::Range& range) {
 }
 
 LegendEntry legend_entry(const std::string& name, reports::Mark mark, reports::ColourRole role) {
-  return {figure_text(name), [mark, role](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
+  const std::optional<MemoryKind> kind = KindWords::kindOf(name);
+  return {kind ? KindWords::name(*kind) : figure_text(name),
+          [mark, role](QPainter& painter, const QRectF& swatch, const QPalette& palette) {
             const QColor colour = colour_of(role, palette);
             painter.setPen(Qt::NoPen);
             painter.setBrush(colour);
@@ -84,7 +87,8 @@ LegendEntry legend_entry(const std::string& name, reports::Mark mark, reports::C
             } else {
               painter.drawRect(QRectF(swatch.left(), swatch.center().y() - 1, swatch.width(), 3));
             }
-          }};
+          },
+          kind ? KindWords::explanation(*kind) : QString()};
 }
 
 /// The visible range, moved and cut so that nothing beyond the chart is shown.

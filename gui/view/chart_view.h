@@ -25,7 +25,7 @@ class Legend;
 /// cursor line follows the mouse if cursorMoved() is connected.
 ///
 /// With the keyboard: arrows move the cursor (with Shift further), Home and End go to the ends, + and - zoom,
-/// 0 shows all, Page Up and Page Down pan, Ctrl with arrows moves the handle.
+/// 0 shows all, Page Up and Page Down pan, Ctrl with arrows moves the handle, Escape clears the selection.
 class ChartView : public QWidget {
   Q_OBJECT
  public:
@@ -50,6 +50,11 @@ class ChartView : public QWidget {
   void setPinnable(bool pinnable) { pinnable_ = pinnable; }
   bool pinned() const;
   void setPinned(bool pinned);
+  /// If set, dragging with Shift selects a range of the x axis. A click with Shift, or Escape, clears it.
+  void setSelectable(bool selectable) { selectable_ = selectable; }
+  /// The selected range, begin before end. Unset: none.
+  std::optional<std::pair<double, double>> selection() const;
+  void setSelection(std::optional<std::pair<double, double>> range);
   QCustomPlot* plot() { return plot_; }
   std::pair<double, double> visibleRange() const;
   void setVisibleRange(double begin, double end);
@@ -67,6 +72,7 @@ class ChartView : public QWidget {
   void handleMoved(double at);  ///< while it is dragged
   void handleReleased(double at);
   void rangeChanged(double begin, double end);
+  void selectionChanged();  ///< the user selected a range, or cleared it
 
  protected:
   void changeEvent(QEvent* event) override;  ///< palette: redraws
@@ -88,6 +94,7 @@ class ChartView : public QWidget {
   void moveCursorTo(double x);
   bool moveCursorBy(int steps);
   void moveHandleTo(double at);
+  void select(int to_pixel, bool ends);
   void redrawCursor();
   bool cursorIsOfUse() const;
   size_t columns() const;
@@ -104,7 +111,7 @@ class ChartView : public QWidget {
   std::function<reports::Chart(double, double, size_t)> source_;
   bool stale_ = false;  ///< the chart must be requested from the source before the next drawing
   size_t asked_columns_ = 0;
-  bool pinnable_ = false, dragging_ = false;
+  bool pinnable_ = false, dragging_ = false, selectable_ = false, selecting_ = false;
   QPoint pressed_at_;
 };
 

@@ -99,7 +99,7 @@ QString DecoderCanvas::describePass(int number) const {
                     with_short_names(QString::fromStdString(pass.peak_step)),
                     figure_text(reports::Unit::seconds, pass.seconds));
   if (pass.measured) {
-    lines << tr("measured: peak %1, %2")
+    lines << tr("measured: peak %1 of the decode alone, %2")
                  .arg(figure_text(reports::Unit::bytes, double(pass.measured->peak_bytes)),
                       figure_text(reports::Unit::seconds, pass.measured->seconds));
   }

@@ -18,6 +18,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/colours.h"
 #include "gui/view/decoder_canvas.h"
+#include "gui/view/empty_page.h"
 #include "gui/view/legend.h"
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
@@ -45,6 +46,11 @@ DecoderPage::DecoderPage(Workspace& workspace, QWidget* parent)
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setMargin(40);
+  stack_->addWidget(
+      empty_page(*this,
+                 tr("This page shows the decoder as a plan runs it: what each pass computes, what it keeps "
+                    "for later passes, and where the peak is. No plan is open."),
+                 {{tr("&Plan a decode"), QStringLiteral("frontier")}}));
   stack_->addWidget(nothing_);
   stack_->addWidget(buildViews());
   auto* layout = new QVBoxLayout(this);
@@ -137,10 +143,8 @@ void DecoderPage::refresh() {
     job_.forget();
     picture_.reset();
     canvas_->setPicture(nullptr, nullptr);
-    stack_->setCurrentIndex(0);
-    nothing_->setText(plan == nullptr ? tr("Open a plan to see the decoder as it runs it: what each pass "
-                                           "computes, what it keeps for later ones, and where the peak is.")
-                                      : tr("Drawing the decoder…"));
+    stack_->setCurrentIndex(plan == nullptr ? 0 : 1);
+    nothing_->setText(tr("Drawing the decoder…"));
   }
   const bool drawn = plan == plan_ && run == run_;
   plan_ = plan;
@@ -162,7 +166,7 @@ void DecoderPage::refresh() {
 
 void DecoderPage::showPicture(std::shared_ptr<const reports::DecoderPicture> picture) {
   picture_ = std::move(picture);
-  stack_->setCurrentIndex(1);
+  stack_->setCurrentIndex(2);
   canvas_->setPicture(picture_, plan_);
   listMarks();
   describePeak();

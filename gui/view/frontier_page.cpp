@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "gui/model/figure_text.h"
@@ -62,6 +63,15 @@ std::vector<planner::FrontierPoint> with_point(std::vector<planner::FrontierPoin
   return points;
 }
 
+/// True if both decode the same pictures with the same model. Dtype and device may differ.
+bool same_picture(const Request& a, const Request& b) {
+  const auto picture = [](const Request& request) {
+    return std::tie(request.model, request.width_pixels, request.height_pixels, request.frames, request.batch,
+                    request.direction);
+  };
+  return picture(a) == picture(b);
+}
+
 /// Adds a file's frontier to the chart for comparison.
 void add_frontier(reports::Chart& chart, const reports::Document& file) {
   reports::Series series{
@@ -95,7 +105,7 @@ FrontierPage::FrontierPage(Workspace& workspace, QWidget* parent) : Page(parent)
   columns->setStretchFactor(0, 0);
   columns->setStretchFactor(1, 3);
   columns->setStretchFactor(2, 2);
-  columns->setSizes({form->minimumWidth(), 580, 360});
+  columns->setSizes({form->minimumWidth(), 500, 440});
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(columns);
 
@@ -118,6 +128,11 @@ QWidget* FrontierPage::buildMiddle() {
   auto* column = new QVBoxLayout(middle);
   column->setContentsMargins({});
   limit_ = new LimitField(workspace_, middle);
+  example_ = paragraph(middle);
+  example_->setObjectName("example");
+  example_->setText(tr("This is an example. Choose your own model, size and device at the left."));
+  show_as_warning(*example_, true);
+  column->addWidget(example_);
   column->addWidget(limit_);
   auto* tabs = new QTabWidget(middle);
   tabs->setObjectName("views");
@@ -156,6 +171,9 @@ void FrontierPage::showEvent(QShowEvent* event) {
 /// Asks again if the question has changed and the page is visible.
 void FrontierPage::plan() {
   const PlanningQuestion& question = workspace_.question();
+  example_->setVisible(question.by_default && workspace_.chosen<reports::FrontierDocument>() == nullptr &&
+                       workspace_.chosen<RecordedTrace>() == nullptr &&
+                       workspace_.chosen<profiler::Profile>() == nullptr);
   if (!isVisible() || question.request.width_pixels <= 0) return;
   const bool other = !asked_ || !same_but_limit(question, *asked_);
   if (!other && question.options.limit_bytes == asked_->options.limit_bytes) return;
@@ -262,7 +280,10 @@ void FrontierPage::draw() {
   }
   markUntiled(chart);
   if (const Plan* plan = planOfQuestion()) panel_->showUntiled(untiled_, plan->predicted_peak_bytes);
-  if (const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>())
+  const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>();
+  if (file != file_) file_request_ = file == nullptr ? std::nullopt : request_of(*file);
+  file_ = file;
+  if (file_request_ && same_picture(*file_request_, workspace_.question().request))
     add_frontier(chart, *file);
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;
   chart_->setChart(chart, zoomed);

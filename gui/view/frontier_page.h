@@ -7,6 +7,8 @@
 #include "gui/model/replanner.h"
 #include "gui/view/page.h"
 
+class QLabel;
+
 namespace headroom::gui {
 
 class AnswerPanel;
@@ -63,8 +65,11 @@ class FrontierPage : public Page {
   std::vector<planner::FrontierPoint> found_;   ///< result of the frontier search
   std::vector<planner::FrontierPoint> points_;  ///< shown points: those found, and the answer's plan
   Answer answer_;
+  reports::DocumentPtr file_;                ///< the chosen frontier from a file
+  std::optional<Request> file_request_;      ///< its decode
   planner::UntiledPeak untiled_;             ///< 0 bytes until the search of the frontier reports it
   std::pair<double, double> whole_range_{};  ///< range of the chart when it is not zoomed
+  QLabel* example_;                          ///< shown while nobody has chosen the decode
   LimitField* limit_;
   ChartView* chart_;
   TableView* table_;

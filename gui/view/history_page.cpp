@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QGroupBox>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
@@ -17,9 +18,9 @@
 #include "gui/model/groundwork.h"
 #include "gui/view/chart_view.h"
 #include "gui/view/plain_text.h"
+#include "gui/view/record_box.h"
 #include "gui/view/request_form.h"
 #include "gui/view/table_view.h"
-#include "reports/figures/history.h"
 
 namespace headroom::gui {
 namespace {
@@ -37,12 +38,14 @@ QString paragraphs(const std::vector<std::string>& sentences) {
 
 HistoryPage::HistoryPage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
-  auto* nothing = paragraph(this);
-  nothing->setText(tr(
-      "Open a memory snapshot of PyTorch (.pickle, from torch.cuda.memory._dump_snapshot) to see what held "
-      "the peak. The pickle is read and not executed."));
-  nothing->setAlignment(Qt::AlignCenter);
-  nothing->setMargin(40);
+  auto* nothing = new QWidget(this);
+  auto* record = new RecordBox(workspace_, nothing);
+  record->setMaximumWidth(760);
+  connect(record, &RecordBox::openAsked, this, &Page::openAsked);
+  auto* only = new QVBoxLayout(nothing);
+  only->setContentsMargins(40, 40, 40, 40);
+  only->addWidget(record);
+  only->addStretch();
   auto* columns = new QSplitter(Qt::Horizontal);
   columns->setObjectName(QStringLiteral("history"));
   columns->addWidget(buildSide());
@@ -132,13 +135,45 @@ QWidget* HistoryPage::buildTables() {
     return table;
   };
   modules_ = add(tr("Live by module"), "modules");
-  tensors_ = add(tr("Live tensors"), "tensors");
+  tabs->addTab(buildTensors(), tr("Live tensors"));
   need_table_ = add(tr("What Headroom needs"), "need-table");
   need_table_->hideFilter();
   column->addWidget(tabs, 1);
   connect(peak_, &QPushButton::clicked, this, &HistoryPage::goToPeak);
   connect(last_, &QPushButton::clicked, this, &HistoryPage::goToLastRequest);
   return below;
+}
+
+/// The tensors, and the whole stack of the chosen row.
+QWidget* HistoryPage::buildTensors() {
+  auto* sides = new QSplitter(Qt::Horizontal, this);
+  sides->setObjectName(QStringLiteral("history-tensors"));
+  sides->setChildrenCollapsible(false);
+  tensors_ = new TableView(sides);
+  tensors_->setObjectName(QStringLiteral("tensors"));
+  whole_stack_ = new QPlainTextEdit(sides);
+  whole_stack_->setObjectName(QStringLiteral("whole-stack"));
+  whole_stack_->setAccessibleName(tr("Whole stack of the chosen row"));
+  whole_stack_->setPlaceholderText(tr("Click a row to see its whole stack, the innermost call first."));
+  whole_stack_->setReadOnly(true);
+  whole_stack_->setTabChangesFocus(true);
+  whole_stack_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  sides->setSizes({560, 360});
+  connect(tensors_, &TableView::rowChosen, this, &HistoryPage::showStack);
+  return sides;
+}
+
+/// Tensors that the recording has no stack for are in no row of live_, or have an empty stack.
+void HistoryPage::showStack(int row) {
+  QStringList lines;
+  if (history() != nullptr && row >= 0 && row < std::ssize(live_) &&
+      row < std::ssize(tensors_->table().rows)) {
+    for (const std::string& line :
+         profiler::lines_of(history()->stacks, live_[static_cast<size_t>(row)].stack))
+      lines << QString::fromStdString(line);
+    if (lines.isEmpty()) lines << tr("No stack was recorded for these tensors.");
+  }
+  whole_stack_->setPlainText(lines.join(QLatin1Char('\n')));
 }
 
 const profiler::MemoryHistory* HistoryPage::history() const {
@@ -232,6 +267,9 @@ void HistoryPage::showMoment(size_t moment) {
                      : tr("at record %1").arg(moment),
                figure_text(reports::Unit::bytes, double(device()->allocated_bytes[moment]))));
   modules_->setTable(reports::history_modules_table(*history(), *device(), moment));
+  live_ = reports::live_stacks(*device(), moment);
+  live_.resize(std::min(live_.size(), kMostShownTensors));
+  showStack(-1);
   tensors_->setTable(reports::history_tensors_table(*history(), *device(), moment, kMostShownTensors));
 }
 
@@ -246,7 +284,7 @@ void HistoryPage::work() {
   const PlanningQuestion question = workspace_.question();
   if (!isVisible() || device() == nullptr || question.request.width_pixels <= 0) return;
   if (question.by_default) {
-    if (question.request.device != record().kind) askOnDevice(question);
+    askAboutRecording(question);
     return;
   }
   if (asked_ && same_but_limit(question, *asked_)) return;
@@ -272,10 +310,26 @@ void HistoryPage::work() {
       });
 }
 
-/// Asks for plans on the recorded device.
-void HistoryPage::askOnDevice(PlanningQuestion question) {
+/// Asks for plans on the recorded device, for a model of the class that decoded.
+void HistoryPage::askAboutRecording(PlanningQuestion question) {
+  const Request before = question.request;
+  const std::vector<std::string> models = reports::recognised_models(*history(), *device());
+  if (!models.empty() && std::find(models.begin(), models.end(), before.model) == models.end())
+    question.request.model = models.front();
   question.request.device = record().kind;
-  workspace_.ask(question);
+  if (!(question.request == before)) workspace_.ask(question);
+}
+
+/// A plan from a file may be of another decode than the recording. Empty if the user chose the decode.
+QString HistoryPage::ofOpenPlan() const {
+  const reports::DocumentPtr plan = workspace_.chosen<reports::PlanDocument>();
+  if (plan == nullptr || workspace_.isUsed(*plan)) return {};
+  if (!(workspace_.questionInFile(*plan->as<reports::PlanDocument>()).request == need_->request)) return {};
+  return tr("This is the decode of the open plan %1. If the recording is of another decode, choose its model "
+            "and "
+            "size below.")
+             .arg(Workspace::titleOf(*plan)) +
+         QStringLiteral("\n\n");
 }
 
 void HistoryPage::showNeed() {
@@ -287,7 +341,14 @@ void HistoryPage::showNeed() {
     need_table_->setTable({});
     return;
   }
-  need_words_->setText(paragraphs(reports::need_sentences(*need_, *device(), {})));
+  const std::string other = reports::class_mismatch(*need_, history()->stacks, *device());
+  if (!other.empty()) {
+    need_words_->setText(QString::fromStdString(other));
+    need_table_->setTable({});
+    return;
+  }
+  need_words_->setText(ofOpenPlan() +
+                       paragraphs(reports::need_sentences(*need_, history()->stacks, *device(), {})));
   need_table_->setTable(reports::need_table(*need_, reports::available_bytes(*device())));
 }
 

@@ -6,9 +6,11 @@
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
 #include "reports/figures/decoder_need.h"
+#include "reports/figures/history.h"
 
 class QComboBox;
 class QLabel;
+class QPlainTextEdit;
 class QPushButton;
 class QStackedWidget;
 
@@ -45,9 +47,12 @@ class HistoryPage : public Page {
   /// Shows the moment at x. With `whole_column`, shows the highest moment of its pixel column instead.
   void lookAt(double x, bool whole_column);
   void showMoment(size_t moment);
+  void showStack(int row);
   void work();
   void showNeed();
-  void askOnDevice(PlanningQuestion question);
+  QString ofOpenPlan() const;
+  QWidget* buildTensors();
+  void askAboutRecording(PlanningQuestion question);
   const profiler::MemoryHistory* history() const;
   const profiler::DeviceHistory* device() const;
   const DeviceRecord& record() const;  ///< of the device's kind
@@ -56,13 +61,15 @@ class HistoryPage : public Page {
   std::optional<size_t> moment_;
   std::optional<PlanningQuestion> asked_;
   std::optional<reports::DecoderNeed> need_;
-  QString fault_;  ///< error message if need_ could not be computed; empty until then
+  std::vector<reports::LiveStack> live_;  ///< rows of tensors_ at the shown moment
+  QString fault_;                         ///< error message if need_ could not be computed; empty until then
   QStackedWidget* stack_;
   QComboBox* devices_;
   QLabel *words_, *caption_, *need_words_;
   QPushButton *peak_, *last_;
   ChartView* chart_;
   TableView *modules_, *tensors_, *need_table_;
+  QPlainTextEdit* whole_stack_;  ///< of the chosen row of tensors_
   Job job_;
 };
 

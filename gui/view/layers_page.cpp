@@ -13,6 +13,7 @@
 
 #include "gui/model/figure_text.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/empty_page.h"
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "reports/figures/eager.h"
@@ -37,13 +38,12 @@ QLabel* wrapped(const QString& text, QWidget* parent) {
 
 LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
     : Page(parent), workspace_(workspace), stack_(new QStackedWidget(this)) {
-  auto* nothing =
-      wrapped(tr("Open a profile to see what each layer needs: headroom-profile --model sdxl --sizes "
-                 "256x256,512x512 -o profile.json, or the page Run."),
-              this);
-  nothing->setAlignment(Qt::AlignCenter);
-  nothing->setMargin(40);
-  stack_->addWidget(nothing);
+  stack_->addWidget(empty_page(
+      *this,
+      tr("This page shows the memory and time of each layer. No profile and no recording is open. Measure "
+         "the layers on the page Run, or with headroom-profile --model sdxl --sizes 256x256,512x512 -o "
+         "profile.json."),
+      {{tr("&Measure layers"), QStringLiteral("run")}}));
 
   auto* both = new QSplitter(Qt::Vertical, this);
   both->setObjectName(QStringLiteral("layers"));

@@ -1,9 +1,11 @@
 #include "gui/view/legend.h"
 
+#include <QHelpEvent>
 #include <QPainter>
 
-#include "gui/model/figure_text.h"
 #include "gui/view/colours.h"
+#include "gui/view/kind_words.h"
+#include "gui/view/plain_text.h"
 
 namespace headroom::gui {
 
@@ -16,9 +18,10 @@ LegendEntry colour_entry(const QString& text, const std::function<QColor(const Q
 std::vector<LegendEntry> kind_entries(const std::vector<MemoryKind>& kinds) {
   std::vector<LegendEntry> entries;
   for (const MemoryKind kind : kinds) {
-    entries.push_back(colour_entry(figure_text(title_of(kind)), [kind](const QPalette& palette) {
+    entries.push_back(colour_entry(KindWords::name(kind), [kind](const QPalette& palette) {
       return colour_of(reports::colour_role_of(kind), palette);
     }));
+    entries.back().explanation = KindWords::explanation(kind);
   }
   return entries;
 }
@@ -52,6 +55,23 @@ std::vector<QPoint> Legend::places(int width) const {
     x += needed + line;
   }
   return found;
+}
+
+QString Legend::explanationAt(const QPoint& position) const {
+  const std::vector<QPoint> found = places(width());
+  const int line = fontMetrics().height();
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const int across = line * 5 / 4 + fontMetrics().horizontalAdvance(entries_[i].text);
+    if (QRect(found[i], QSize(across, line)).contains(position)) return entries_[i].explanation;
+  }
+  return {};
+}
+
+bool Legend::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  show_tooltip(help->globalPos(), explanationAt(help->pos()), this);
+  return true;
 }
 
 int Legend::heightForWidth(int width) const {

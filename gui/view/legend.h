@@ -12,6 +12,7 @@ namespace headroom::gui {
 struct LegendEntry {
   QString text;
   std::function<void(QPainter& painter, const QRectF& swatch, const QPalette& palette)> draw;
+  QString explanation{};  ///< tooltip; empty: none
 };
 LegendEntry colour_entry(const QString& text, const std::function<QColor(const QPalette&)>& colour);
 /// Legend entries for these kinds of memory, with the names and colours of timelines.
@@ -27,8 +28,11 @@ class Legend : public QWidget {
   int heightForWidth(int width) const override;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {120, heightForWidth(std::max(width(), 120))}; }
+  /// Explanation of the entry at a position. Empty if there is none.
+  QString explanationAt(const QPoint& position) const;
 
  protected:
+  bool event(QEvent* event) override;  ///< tooltips
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QStorageInfo>
+#include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "gui/model/groundwork.h"
 #include "gui/view/input_fields.h"
 #include "gui/view/plain_text.h"
+#include "gui/view/table_view.h"
 
 namespace headroom::gui {
 
@@ -101,11 +103,26 @@ LowerPeakBox::LowerPeakBox(Workspace& workspace, QWidget* parent) : QWidget(pare
   heading->setFont(font);
   words_ = paragraph(this);
   words_->setObjectName(QStringLiteral("lower-peak-words"));
-  rows_ = new QVBoxLayout;
+  table_ = new TableView(this);
+  table_->setObjectName(QStringLiteral("lower-ways"));
+  table_->hideFilter();
+  table_->wrapTexts();
+  table_->view()->setMinimumHeight(8 * fontMetrics().lineSpacing());
+  use_ = new QPushButton(tr("Use the chosen plan"), this);
+  use_->setObjectName(QStringLiteral("use-lower"));
+  left_ = paragraph(this);
+  left_->setObjectName(QStringLiteral("lower-peak-left"));
   column->addWidget(heading);
   column->addWidget(words_);
-  column->addLayout(rows_);
-  column->addStretch();
+  column->addWidget(table_, 1);
+  column->addWidget(use_, 0, Qt::AlignLeft);
+  column->addWidget(left_);
+  say({});
+  connect(table_, &TableView::rowChosen, this, &LowerPeakBox::choose);
+  connect(use_, &QPushButton::clicked, this, [this] {
+    const int row = table_->chosenRow();
+    if (row >= 0 && row < std::ssize(ways_)) use(ways_[static_cast<size_t>(row)]);
+  });
   connect(&job_, &Job::busyChanged, this, &LowerPeakBox::busyChanged);
 }
 
@@ -116,8 +133,7 @@ void LowerPeakBox::showPlan(const PlanningQuestion& question, const reports::Doc
   looked_ = false;
   job_.forget();
   setEnabled(true);  // a plan that a button started is no longer awaited
-  clearWays();
-  words_->hide();
+  say({});
   if (isVisible()) look();
 }
 
@@ -142,49 +158,55 @@ void LowerPeakBox::look() {
       [this](const QString& failure) { say(failure); });
 }
 
-QString LowerPeakBox::text_of(const planner::LowerWay& way) const {
-  const QString bytes = figure_text(reports::Unit::bytes, double(way.plan.peak_bytes)),
-                seconds = figure_text(reports::Unit::seconds, way.plan.seconds);
-  const QString speed =
-      RemedyWords::speed(way.plan.seconds, plan_->as<reports::PlanDocument>()->plan.predicted_seconds);
-  return (way.about_as_fast ? tr("%1: peak %2 in %3, %4") : tr("%1: smallest limit %2, in %3, %4"))
-      .arg(RemedyWords::name(way.remedy.option), bytes, seconds, speed);
+reports::Table LowerPeakBox::tableOf() const {
+  reports::Table table;
+  table.columns = {
+      {.title = "change",
+       .is_text = true,
+       .explanation = "A remedy with the lowest peak of all, or with a peak "
+                      "that costs at most 5 % more time."},
+      {.title = "peak", .unit = reports::Unit::bytes, .bars = true, .explanation = "The limit of the plan."},
+      {.title = "time", .unit = reports::Unit::seconds, .explanation = "Predicted."},
+      {.title = "cost", .is_text = true, .explanation = "Time compared with the plan on this page."}};
+  const double seconds = plan_->as<reports::PlanDocument>()->plan.predicted_seconds;
+  for (const planner::LowerWay& way : ways_) {
+    const QString name = RemedyWords::name(way.remedy.option);
+    table.rows.push_back({{(way.about_as_fast ? name : tr("%1, lowest peak").arg(name)).toStdString(),
+                           double(way.plan.peak_bytes), way.plan.seconds,
+                           RemedyWords::speed(way.plan.seconds, seconds).toStdString()},
+                          false});
+  }
+  return table;
+}
+
+void LowerPeakBox::choose(int row) {
+  const bool any = row >= 0 && row < std::ssize(ways_);
+  use_->setEnabled(any);
+  const std::string option = any ? ways_[static_cast<size_t>(row)].remedy.option : "";
+  use_->setToolTip(option.empty()
+                       ? QString()
+                       : tr("headroom-plan has the option %1 for this").arg(QString::fromStdString(option)));
 }
 
 void LowerPeakBox::take(const planner::LowerPeak& lower) {
-  const std::vector<planner::LowerWay> ways = planner::lower_ways(lower);
+  std::vector<planner::LowerWay> ways = planner::lower_ways(lower);
   if (ways.empty()) {
     return say(lower.not_looked_at.empty()
                    ? tr("No known change: this is the lowest peak.")
                    : tr("A short search found nothing. Drag the limit on the page Frontier."));
   }
-  words_->hide();
-  clearWays();
-  for (size_t i = 0; i < ways.size(); ++i) {
-    auto* row = new QWidget(this);
-    auto* line = new QHBoxLayout(row);
-    line->setContentsMargins({});
-    auto* text = paragraph(row);
-    text->setText(text_of(ways[i]));
-    auto* button = new QPushButton(tr("Use this plan"), row);
-    button->setObjectName(QStringLiteral("lower-%1").arg(i));
-    button->setAccessibleDescription(text->text());
-    if (!ways[i].remedy.option.empty())
-      button->setToolTip(
-          tr("headroom-plan has the option %1 for this").arg(QString::fromStdString(ways[i].remedy.option)));
-    connect(button, &QPushButton::clicked, this, [this, way = ways[i]] { use(way); });
-    line->addWidget(text, 1);
-    line->addWidget(button);
-    rows_->addWidget(row);
-  }
+  say({});
+  ways_ = std::move(ways);
+  table_->setTable(tableOf());
+  table_->show();
+  use_->show();
+  table_->chooseRow(0);
   QStringList left;
   for (const std::string& option : lower.not_looked_at) left << RemedyWords::name(option);
   for (const std::string& option : lower.not_looked_at_as_fast)
     left << tr("%1, in at most 5 % more time").arg(RemedyWords::name(option));
-  if (left.isEmpty()) return;
-  auto* note = paragraph(this);
-  note->setText(tr("Not looked at, for lack of time: %1.").arg(left.join(tr("; "))));
-  rows_->addWidget(note);
+  left_->setText(tr("Not looked at, for lack of time: %1.").arg(left.join(tr("; "))));
+  left_->setVisible(!left.isEmpty());
 }
 
 void LowerPeakBox::use(const planner::LowerWay& way) {
@@ -214,18 +236,15 @@ void LowerPeakBox::use(const planner::LowerWay& way) {
              });
 }
 
+/// Shows words in place of the table. Empty: shows neither.
 void LowerPeakBox::say(const QString& words) {
-  clearWays();
+  ways_.clear();
+  table_->setTable({});
+  for (QWidget* widget :
+       {static_cast<QWidget*>(table_), static_cast<QWidget*>(use_), static_cast<QWidget*>(left_)})
+    widget->hide();
   words_->setText(words);
-  words_->show();
-}
-
-void LowerPeakBox::clearWays() {
-  while (QLayoutItem* item = rows_->takeAt(0)) {
-    item->widget()->hide();
-    item->widget()->deleteLater();
-    delete item;
-  }
+  words_->setVisible(!words.isEmpty());
 }
 
 namespace {

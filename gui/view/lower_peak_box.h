@@ -39,13 +39,14 @@ QString plan_file_name(const reports::DocumentPtr& plan);
 }  // namespace headroom::gui
 
 class QLabel;
-class QVBoxLayout;
-class QWidget;
+class QPushButton;
 
 namespace headroom::gui {
 
-/// Remedies that lower the peak of a plan. Each has a button that plans with it and uses the result. Computes
-/// nothing while hidden.
+class TableView;
+
+/// Table of remedies that lower the peak of a plan, with the peak, time and cost of each. A button plans with
+/// the chosen one and uses the result. Computes nothing while hidden.
 class LowerPeakBox : public QWidget {
   Q_OBJECT
  public:
@@ -64,20 +65,22 @@ class LowerPeakBox : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  QString text_of(const planner::LowerWay& way) const;
+  reports::Table tableOf() const;
+  void choose(int row);
   void look();
   void take(const planner::LowerPeak& lower);
   void use(const planner::LowerWay& way);
   void say(const QString& words);
-  void clearWays();
 
   Workspace& workspace_;
   PlanningQuestion question_;
   reports::DocumentPtr plan_;
   bool looked_ = false;
   double patience_seconds_ = planner::kSecondsToLook;
-  QLabel* words_;
-  QVBoxLayout* rows_;
+  QLabel *words_, *left_;
+  TableView* table_;
+  QPushButton* use_;
+  std::vector<planner::LowerWay> ways_;  ///< rows of the table
   Job job_;
 };
 

@@ -18,6 +18,7 @@
 
 #include "gui/view/decoder_page.h"
 #include "gui/view/documents_dock.h"
+#include "gui/view/drop_area.h"
 #include "gui/view/frontier_page.h"
 #include "gui/view/history_page.h"
 #include "gui/view/layers_page.h"
@@ -33,14 +34,6 @@ namespace {
 
 constexpr int kMostRecent = 12, kMessageMilliseconds = 10000;
 const QSize kUsualSize(1280, 820);
-
-QStringList local_files(const QMimeData* data) {
-  QStringList files;
-  for (const QUrl& url : data->urls()) {
-    if (url.isLocalFile()) files << url.toLocalFile();
-  }
-  return files;
-}
 
 /// Page that shows a file best. The window turns to it from the start page.
 QString page_of(const reports::Document& document) {
@@ -126,13 +119,14 @@ void MainWindow::buildPages() {
   auto* decoder = new DecoderPage(workspace_);
   auto* layers = new LayersPage(workspace_);
   auto* plan = new PlanPage(workspace_);
+  auto* timeline = new TimelinePage(workspace_);
   // The order in which a user needs them: the error, a plan, a run, then the details.
   pages_ = {start_,
             new HistoryPage(workspace_),
             new FrontierPage(workspace_),
             plan,
             new RunPage(workspace_),
-            new TimelinePage(workspace_),
+            timeline,
             decoder,
             layers};
   for (Page* page : pages_) {
@@ -141,18 +135,22 @@ void MainWindow::buildPages() {
             [this](const QString& text) { statusBar()->showMessage(text, kMessageMilliseconds); });
     connect(page, &Page::busyChanged, this, &MainWindow::showBusy);
     connect(page, &Page::pageAsked, this, &MainWindow::showPage);
+    connect(page, &Page::openAsked, this, &MainWindow::chooseFiles);
   }
   connect(decoder, &DecoderPage::passAsked, plan, [this, plan](int pass, int tile) {
     showPage(plan->key());
     plan->choosePass(pass);
     plan->chooseTile(tile);
   });
+  connect(timeline, &TimelinePage::lowerAsked, plan, [this, plan] {
+    showPage(plan->key());
+    plan->showLowerPeak();
+  });
   connect(decoder, &DecoderPage::layerAsked, layers, [this, layers](const QString& name) {
     showPage(layers->key());
     if (!layers->chooseLayer(name)) Q_EMIT layers->message(tr("The profile has no layer %1.").arg(name));
   });
   start_->setRecentFiles(settings_.recent_files);
-  connect(start_, &StartPage::openAsked, this, &MainWindow::chooseFiles);
   connect(start_, &StartPage::planAsked, this, [this] { showPage(QStringLiteral("frontier")); });
   connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::pageShown);
 }
@@ -281,11 +279,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (!local_files(event->mimeData()).isEmpty()) event->acceptProposedAction();
+  if (!local_files(*event->mimeData()).isEmpty()) event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  const QStringList files = local_files(event->mimeData());
+  const QStringList files = local_files(*event->mimeData());
   if (files.isEmpty()) return;
   event->acceptProposedAction();
   workspace_.open(files);

@@ -35,6 +35,7 @@ class Page : public QWidget {
   void message(const QString& text);  ///< for the status bar
   void busyChanged();
   void pageAsked(const QString& key);  ///< asks the window to show another page
+  void openAsked();                    ///< asks the window for its file dialog
 };
 
 /// Exports a widget as it looks on the screen.

@@ -3,7 +3,6 @@
 #include <QFrame>
 #include <QHeaderView>
 #include <QLabel>
-#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -15,6 +14,7 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/workspace.h"
 #include "gui/view/beside_box.h"
+#include "gui/view/empty_page.h"
 #include "gui/view/grid_view.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/plain_text.h"
@@ -23,6 +23,7 @@
 #include "planner/explain/explain.h"
 #include "reports/figures/comparison.h"
 #include "reports/figures/passes.h"
+#include "reports/figures/peak.h"
 #include "reports/figures/ranks.h"
 
 namespace headroom::gui {
@@ -152,14 +153,31 @@ QString pixels_words(const Plan& plan, const RunStats* run) {
       .arg(QString::fromStdString(rounding));
 }
 
+/// The measured peak and time of a run. Its table has the peaks of the decode alone.
+QString run_words(const reports::Document& run) {
+  const RunStats& stats = *run.as<RunStats>();
+  const QString name = QString::fromStdString(run.file.filename().string());
+  const QString seconds = figure_text(reports::Unit::seconds, stats.seconds);
+  const auto bytes = [](int64_t count) { return figure_text(reports::Unit::bytes, double(count)); };
+  if (!reports::has_parts(stats))
+    return PlanPage::tr("Run %1: measured peak %2, time %3.").arg(name, bytes(stats.peak_bytes), seconds);
+  return PlanPage::tr(
+             "Run %1: measured peak %2, time %3. The peak has %4 of the decode and %5 of other process "
+             "memory. The measured peaks of passes are of the decode alone.")
+      .arg(name, bytes(stats.peak_bytes), seconds, bytes(stats.pool_peak_bytes), bytes(stats.outside_bytes));
+}
+
+constexpr int kOwnTabs = 3;  ///< tabs of every plan; tables of comparisons follow
+
 }  // namespace
 
 PlanPage::PlanPage(Workspace& workspace, QWidget* parent) : Page(parent), workspace_(workspace) {
   stack_ = new QStackedWidget(this);
-  auto* nothing = new PlainLabel(tr("Open a plan, or use one from the Frontier page."), stack_);
-  nothing->setAlignment(Qt::AlignCenter);
-  nothing->setWordWrap(true);
-  stack_->addWidget(nothing);
+  stack_->addWidget(
+      empty_page(*this,
+                 tr("This page shows a plan: its passes, their tiles, and the tensors that it keeps between "
+                    "passes. No plan is open."),
+                 {{tr("&Plan a decode"), QStringLiteral("frontier")}}));
   stack_->addWidget(buildViews());
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(stack_);
@@ -193,26 +211,16 @@ QWidget* PlanPage::buildViews() {
   tree_->setMinimumWidth(48 * fontMetrics().averageCharWidth());  // room for the numbers and half a name
   top->setStretchFactor(0, 2);
   top->setStretchFactor(1, 2);
-  auto* bottom = new QSplitter(Qt::Horizontal, halves);
-  bottom->setObjectName("plan-figures");
-  bottom->setChildrenCollapsible(false);
-  tabs_ = new QTabWidget(bottom);
+  tabs_ = new QTabWidget(halves);
   tabs_->setDocumentMode(true);
   table_ = new TableView(tabs_);
   table_->setObjectName("plan-passes");
   kept_ = new TableView(tabs_);
   kept_->setObjectName("plan-kept");
   tabs_->addTab(table_, tr("Passes"));
-  tabs_->addTab(kept_, figure_text(std::string("Kept tensors")));
-  auto* lower = new QScrollArea(bottom);
-  lower->setWidgetResizable(true);
-  lower->setFrameShape(QFrame::NoFrame);
-  lower_ = new LowerPeakBox(workspace_, lower);
-  lower->setWidget(lower_);
-  lower->setMinimumWidth(36 * fontMetrics().averageCharWidth());
-  bottom->setStretchFactor(0, 3);
-  bottom->setStretchFactor(1, 1);
-  bottom->setSizes({860, 300});  // in a window of 1280, all numbers of the table are visible
+  tabs_->addTab(kept_, tr("Kept between passes"));
+  lower_ = new LowerPeakBox(workspace_, tabs_);
+  tabs_->addTab(lower_, tr("What would lower the peak"));
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
   connect(lower_, &LowerPeakBox::busyChanged, this, &Page::busyChanged);
   connect(&job_, &Job::busyChanged, this, &Page::busyChanged);
@@ -240,6 +248,7 @@ void PlanPage::refresh() {
   // One rank's plan cannot be planned again from its request alone, so it gets no remedies.
   lower_->showPlan(plan_ == nullptr ? PlanningQuestion{} : workspace_.questionOf(plan_),
                    plan_ == nullptr || plan_->rank ? nullptr : plan_);
+  tabs_->setTabVisible(tabs_->indexOf(lower_), plan_ != nullptr && !plan_->rank);
   stack_->setCurrentIndex(plan_ == nullptr ? 0 : 1);
   if (plan_ == nullptr) {
     tree_->setPlan(nullptr);
@@ -249,8 +258,7 @@ void PlanPage::refresh() {
   }
   const auto& document = *plan_->as<reports::PlanDocument>();
   QString words = QString::fromStdString(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
-  if (run_ != nullptr)
-    words += "\n" + tr("Beside its run %1").arg(QString::fromStdString(run_->file.filename().string()));
+  if (run_ != nullptr) words += "\n" + run_words(*run_);
   if (beside_ != nullptr)
     words +=
         "\n" + tr("Beside %1: %2")
@@ -297,7 +305,7 @@ void PlanPage::listTables() {
 }
 
 void PlanPage::showTables(const std::vector<reports::Table>& tables) {
-  while (tabs_->count() > 2) delete tabs_->widget(2);
+  while (tabs_->count() > kOwnTabs) delete tabs_->widget(kOwnTabs);
   for (const reports::Table& table : tables) {
     auto* view = new TableView(tabs_);
     view->setTable(table);
@@ -310,12 +318,11 @@ void PlanPage::choosePass(int pass) {
   pass_ = pass;
   grid_->setPass(plan_, static_cast<size_t>(pass));
   tree_->choosePass(pass);
-  const QModelIndex row = table_->model().index(pass, 0);
-  if (const auto* sorted = qobject_cast<QSortFilterProxyModel*>(table_->view()->model())) {
-    const QModelIndex shown = sorted->mapFromSource(row);
-    if (shown.isValid() && shown.row() != table_->view()->currentIndex().row())
-      table_->view()->setCurrentIndex(shown);
-  }
+  table_->chooseRow(pass);
+}
+
+void PlanPage::showLowerPeak() {
+  tabs_->setCurrentWidget(lower_);
 }
 
 void PlanPage::chooseTile(int tile) {
@@ -329,8 +336,10 @@ bool PlanPage::busy() const {
 std::vector<Export> PlanPage::exports() {
   if (plan_ == nullptr) return {};
   std::vector<Export> all{painting_of(*grid_, "tiles")};
-  for (int i = 0; i < tabs_->count(); ++i)
-    all.push_back(static_cast<TableView*>(tabs_->widget(i))->exporter(tabs_->tabText(i)));
+  for (int i = 0; i < tabs_->count(); ++i) {
+    if (auto* table = qobject_cast<TableView*>(tabs_->widget(i)))
+      all.push_back(table->exporter(tabs_->tabText(i)));
+  }
   return all;
 }
 

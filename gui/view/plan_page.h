@@ -53,6 +53,8 @@ class PlanPage : public Page {
   void choosePass(int pass);
   /// Chooses a tile of the chosen pass. Tiles are counted row by row.
   void chooseTile(int tile);
+  /// Turns to the remedies for the peak.
+  void showLowerPeak();
 
  private:
   QWidget* buildViews();

@@ -14,12 +14,14 @@
 #include "gui/model/figure_text.h"
 #include "gui/model/workspace.h"
 #include "gui/view/plain_text.h"
+#include "gui/view/record_box.h"
 
 namespace headroom::gui {
 namespace {
 
 constexpr int kFoldersAbove = 4;
-constexpr int kWidest = 760;
+constexpr int kWidest = 820;
+constexpr double kHeading = 1.35;
 
 QLabel* scaled_paragraph(const QString& text, double scale, QWidget* parent) {
   auto* label = new PlainLabel(text, parent);
@@ -44,13 +46,15 @@ QLabel* step_number(int number, QWidget* parent) {
 QStringList demo_files(const QString& folder) {
   QDir above(folder);
   for (int i = 0; i <= kFoldersAbove; ++i) {
-    QStringList files;
-    for (const char* name :
-         {"plan-tighter.json", "plan.json", "stats.json", "trace.json", "profile.json", "frontier.json"}) {
-      const QString file = above.filePath(QStringLiteral("demo/") + QLatin1String(name));
-      if (QFileInfo::exists(file)) files << QDir::cleanPath(file);
+    for (const char* examples : {"demo/", "docs/tour/"}) {
+      QStringList files;
+      for (const char* name :
+           {"plan-tighter.json", "plan.json", "stats.json", "trace.json", "profile.json", "frontier.json"}) {
+        const QString file = above.filePath(QLatin1String(examples) + QLatin1String(name));
+        if (QFileInfo::exists(file)) files << QDir::cleanPath(file);
+      }
+      if (!files.isEmpty()) return files;
     }
-    if (!files.isEmpty()) return files;
     if (!above.cdUp()) break;
   }
   return {};
@@ -63,44 +67,40 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   column->setSpacing(14);
   column->addWidget(
       scaled_paragraph(tr("Where does a decode's memory go, and how small can it be?"), 1.6, content));
-  column->addWidget(scaled_paragraph(
-      tr("Headroom plans how a VAE decoder runs inside a limit of memory, with the pixels of the untiled "
-         "decode. This "
-         "window shows what a plan predicts, what a run measured, and what another limit would cost."),
-      1, content));
 
   auto* steps = new QGridLayout;
   steps->setColumnStretch(1, 1);
   steps->setHorizontalSpacing(16);
   steps->setVerticalSpacing(18);
-  auto add_step = [&, row = 0](const QString& text, const QList<QWidget*>& below) mutable {
+  auto add_step = [&, row = 0](const QString& heading, const QString& text,
+                               const QList<QWidget*>& below) mutable {
     steps->addWidget(step_number(row + 1, content), row, 0);
     auto* cell = new QVBoxLayout;
     cell->setSpacing(8);
-    cell->addWidget(scaled_paragraph(text, 1.08, content));
+    cell->addWidget(scaled_paragraph(heading, kHeading, content));
+    if (!text.isEmpty()) cell->addWidget(scaled_paragraph(text, 1, content));
     for (QWidget* widget : below)
       cell->addWidget(widget, 0, qobject_cast<QPushButton*>(widget) ? Qt::AlignLeft : Qt::Alignment());
     steps->addLayout(cell, row++, 1);
   };
+  auto* record = new RecordBox(workspace_, content);
   auto* plan = new QPushButton(tr("&Plan a decode"), content);
-  auto* demo = new QPushButton(tr("Open the &demo's files"), content);
-  auto* open = new QPushButton(tr("&Open files…"), content);
+  plan->setObjectName(QStringLiteral("plan-a-decode"));
+  auto* demo = new QPushButton(tr("Open an &example"), content);
   demo_note_ = scaled_paragraph({}, 1, content);
   demo_note_->hide();
-  add_step(
-      tr("Choose a model, a size and a limit, and see the fastest plan that fits, while you move the limit."),
-      {plan});
-  add_step(tr("Run the plan on the page Run and watch its memory. The demo has the files of such a "
-              "run ready."),
+  add_step(tr("A decode ran out of memory"), {}, {record});
+  add_step(tr("Plan a decode"),
+           tr("Choose a model, a size and a limit of memory. Headroom finds the fastest decode within the "
+              "limit, with the pixels of the untiled decode. The page Run starts it."),
+           {plan});
+  add_step(tr("Look at an example"),
+           tr("The files of a decode within a limit: its plan, its measured memory and the times of its "
+              "layers. You can drop other files of Headroom anywhere on this window."),
            {demo, demo_note_});
-  add_step(tr("Look at the moment of the peak: what was on the device, which layer made it, what would lower "
-              "it. Files can be "
-              "dropped anywhere on this window, also a memory snapshot that PyTorch wrote when it ran out "
-              "of memory (.pickle)."),
-           {open});
   column->addLayout(steps);
 
-  recent_title_ = scaled_paragraph(tr("Opened before"), 1.35, content);
+  recent_title_ = scaled_paragraph(tr("Opened before"), kHeading, content);
   recent_ = new QListWidget(content);
   recent_->setAccessibleName(tr("Files opened before"));
   recent_->setTextElideMode(Qt::ElideMiddle);
@@ -119,7 +119,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   layout->addWidget(scroll);
 
   connect(plan, &QPushButton::clicked, this, &StartPage::planAsked);
-  connect(open, &QPushButton::clicked, this, &StartPage::openAsked);
+  connect(record, &RecordBox::openAsked, this, &Page::openAsked);
   connect(demo, &QPushButton::clicked, this, &StartPage::openDemo);
   connect(recent_, &QListWidget::itemActivated, this,
           [this](const QListWidgetItem* item) { workspace_.open({item->data(Qt::UserRole).toString()}); });
@@ -144,8 +144,8 @@ void StartPage::openDemo() {
   const QStringList files = demo_files(QCoreApplication::applicationDirPath());
   demo_note_->setVisible(files.isEmpty());
   demo_note_->setText(
-      tr("There is no folder demo/ beside this program or above it. In Headroom's folder, “make demo” makes "
-         "one: it decodes a picture inside a limit and leaves the plan and what was measured."));
+      tr("There is no folder demo/ or docs/tour/ beside this program or above it. “make demo” in Headroom's "
+         "folder decodes a picture within a limit and writes demo/."));
   if (!files.isEmpty()) workspace_.open(files);
 }
 

@@ -10,11 +10,11 @@ namespace headroom::gui {
 
 class Workspace;
 
-/// Files of `make demo` that can be opened. The folder demo/ may be in `folder` or in a folder above it.
-/// Empty if there is no such folder.
+/// Files of an example that can be opened: of `make demo` in a folder demo/, or else of docs/tour/. The
+/// folder may be in `folder` or in a folder above it. Empty if there is none.
 QStringList demo_files(const QString& folder);
 
-/// The first three steps for a new user.
+/// What a new user can begin with. Running out of memory comes first.
 class StartPage : public Page {
   Q_OBJECT
  public:
@@ -24,7 +24,6 @@ class StartPage : public Page {
   void setRecentFiles(const QStringList& files);
 
  Q_SIGNALS:
-  void openAsked();  ///< the file dialog
   void planAsked();  ///< the page that plans
 
  private:

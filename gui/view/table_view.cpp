@@ -172,6 +172,23 @@ void TableView::hideFilter() {
   count_->hide();
 }
 
+void TableView::wrapTexts() {
+  view_->setWordWrap(true);
+  view_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+}
+
+void TableView::chooseRow(int row) {
+  const QModelIndex shown = sorted_.mapFromSource(model_.index(row, 0));
+  if (!shown.isValid() || shown.row() == view_->currentIndex().row()) return;
+  view_->setCurrentIndex(shown);
+  view_->scrollTo(shown, QAbstractItemView::PositionAtCenter);
+}
+
+int TableView::chosenRow() const {
+  const QModelIndex current = view_->currentIndex();
+  return current.isValid() ? sorted_.mapToSource(current).row() : -1;
+}
+
 /// Gives numbers their full width. Texts share the rest, and a wide table scrolls.
 void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();

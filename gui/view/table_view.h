@@ -24,6 +24,12 @@ class TableView : public QWidget {
   QLineEdit* filter() { return filter_; }
   /// For a table of a few rows.
   void hideFilter();
+  /// Breaks long texts into lines instead of cutting them. For a table of a few rows.
+  void wrapTexts();
+  /// Chooses a row of the table (not of the sorted view) and scrolls to it.
+  void chooseRow(int row);
+  /// The row of the table that is current; -1: none.
+  int chosenRow() const;
   Export exporter(const QString& name) { return csv_of(model_.table(), name); }
 
  public Q_SLOTS:

@@ -14,11 +14,13 @@
 
 #include "gui/view/beside_box.h"
 #include "gui/view/chart_view.h"
+#include "gui/view/empty_page.h"
 #include "gui/view/memory_map_box.h"
 #include "gui/view/plain_text.h"
 #include "gui/view/table_view.h"
 #include "gui/view/timeline_side.h"
 #include "reports/figures/document.h"
+#include "reports/figures/peak.h"
 
 namespace headroom::gui {
 namespace {
@@ -32,14 +34,12 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   sides_[0] = std::make_unique<TimelineSide>(QStringLiteral("predicted"));
   sides_[1] = std::make_unique<TimelineSide>(QStringLiteral("measured"));
 
-  auto* nothing = new PlainLabel(
-      tr("Open a plan to see the memory that it predicts, a trace to see what a run took, or both: "
-         "they stand one above the other. A trace is recorded on the page Run or with "
+  QWidget* nothing = empty_page(
+      *this,
+      tr("This page shows device memory over time: predicted by a plan, measured by the trace of a run, or "
+         "one above the other. No plan and no trace is open. The page Run records a trace, and so does "
          "headroom-decode --trace trace.json."),
-      this);
-  nothing->setWordWrap(true);
-  nothing->setAlignment(Qt::AlignCenter);
-  nothing->setMargin(40);
+      {{tr("&Plan a decode"), QStringLiteral("frontier")}, {tr("&Run a decode"), QStringLiteral("run")}});
 
   auto* views = new QTabWidget(stack_);
   views->setObjectName(QStringLiteral("views"));
@@ -85,14 +85,14 @@ QWidget* TimelinePage::buildByKind() {
   peak->setObjectName(QStringLiteral("go-to-peak"));
   auto* hint =
       new PlainLabel(tr("A click on a chart holds the cursor, another lets it go. Wheel: zoom, drag: "
-                        "pan, double click: all."),
+                        "pan, double click: all. Shift and drag: a range for the tables."),
                      below);
   hint->setWordWrap(true);
   auto* lower = new QPushButton(tr("What would &lower it"), below);
   lower->setObjectName(QStringLiteral("lower-it"));
   lower->setToolTip(tr("Shows, on the page Plan, which plans have a lower peak and what they take."));
   connect(peak, &QPushButton::clicked, this, &TimelinePage::goToPeak);
-  connect(lower, &QPushButton::clicked, this, [this] { Q_EMIT pageAsked(QStringLiteral("plan")); });
+  connect(lower, &QPushButton::clicked, this, &TimelinePage::lowerAsked);
   auto* bar = new QHBoxLayout;
   bar->addWidget(peak);
   bar->addWidget(lower);
@@ -122,6 +122,8 @@ void TimelinePage::connectSides() {
     connect(&side, &TimelineSide::failed, this, &Page::message);
     connect(&side, &TimelineSide::busyChanged, this, &Page::busyChanged);
     connect(side.chart(), &ChartView::cursorMoved, this, [this, i](double x) { cursorMoved(i, x); });
+    connect(side.chart(), &ChartView::selectionChanged, this,
+            [this, i] { select(i, sides_[i]->chart()->selection()); });
     connect(side.chart(), &ChartView::pinnedChanged, this,
             [this, i](bool pinned) { sides_[1 - i]->chart()->setPinned(pinned); });
     connect(side.chart(), &ChartView::rangeChanged, this,
@@ -155,6 +157,12 @@ void TimelinePage::showDocuments() {
   sides_[0]->show(shown[0], beside != nullptr ? QString() : tr("Predicted"));
   sides_[1]->show(shown[1], beside != nullptr ? QString() : tr("Measured"));
   map_->setTrace(trace);
+  sayNotes();
+}
+
+void TimelinePage::sayNotes() {
+  note_->setText(QStringList{besideStatistics(), sides_[1]->note()}.join(QLatin1Char(' ')).trimmed());
+  note_->setVisible(!note_->text().isEmpty());
 }
 
 void TimelinePage::timelineArrived() {
@@ -169,10 +177,23 @@ void TimelinePage::timelineArrived() {
   for (const auto& side : sides_) side->draw(end);
   to_one_height(charts);
   linking_ = false;
-  note_->setText(sides_[1]->note());
-  note_->setVisible(!note_->text().isEmpty());
+  sayNotes();
   sayWhatIsApart();
   goToPeak();
+}
+
+/// Why the statistics of a run of the shown plan have another peak or time than the trace. Empty if they
+/// agree.
+QString TimelinePage::besideStatistics() const {
+  const reports::DocumentPtr &plan = sides_[0]->document(), &trace = sides_[1]->document();
+  const auto* planned = plan == nullptr ? nullptr : plan->as<reports::PlanDocument>();
+  const auto* recorded = trace == nullptr ? nullptr : trace->as<RecordedTrace>();
+  if (planned == nullptr || recorded == nullptr || sides_[1]->timeline() == nullptr) return {};
+  if (!reports::of_one_decode(reports::identity_of(*planned), reports::identity_of(*recorded))) return {};
+  const reports::DocumentPtr run = run_of_plan(workspace_, plan);
+  if (run == nullptr || !run->as<RunStats>()->ranks.empty()) return {};
+  return QString::fromStdString(reports::trace_beside_stats(
+      recorded->trace, *sides_[1]->timeline(), *run->as<RunStats>(), run->file.filename().string()));
 }
 
 void TimelinePage::sayWhatIsApart() {
@@ -192,6 +213,8 @@ void TimelinePage::sayWhatIsApart() {
 
 void TimelinePage::goToPeak() {
   follow_.stop();
+  select(0, {});
+  select(1, {});
   double first = HUGE_VAL, last = 0, begin = 0, end = 0;
   bool in_sight = true;
   for (const auto& side : sides_) {
@@ -215,6 +238,15 @@ void TimelinePage::cursorMoved(size_t from, double seconds) {
   followed_ = from;
   followed_seconds_ = seconds;
   if (!follow_.isActive()) follow_.start();
+}
+
+void TimelinePage::select(size_t from, const std::optional<std::pair<double, double>>& range) {
+  TimelineSide &here = *sides_[from], &there = *sides_[1 - from];
+  here.setRange(range);
+  if (here.timeline() == nullptr || there.timeline() == nullptr) return;
+  if (!range) return there.setRange({});
+  there.setRange(std::pair(seconds_in(*there.timeline(), *here.timeline(), range->first),
+                           seconds_in(*there.timeline(), *here.timeline(), range->second)));
 }
 
 void TimelinePage::lookAtCursor() {

@@ -3,6 +3,8 @@
 #include <QTimer>
 #include <array>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "gui/model/workspace.h"
 #include "gui/view/page.h"
@@ -35,11 +37,18 @@ class TimelinePage : public Page {
   /// Moves each cursor to its timeline's highest moment.
   void goToPeak();
 
+ Q_SIGNALS:
+  /// Asks for the remedies on the page Plan.
+  void lowerAsked();
+
  private:
   void showDocuments();
   void timelineArrived();
+  void sayNotes();
+  QString besideStatistics() const;
   void sayWhatIsApart();
   void cursorMoved(size_t from, double seconds);
+  void select(size_t from, const std::optional<std::pair<double, double>>& range);
   void lookAtCursor();
   void connectSides();
   QWidget* buildByKind();

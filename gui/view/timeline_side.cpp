@@ -43,6 +43,7 @@ double seconds_in(const reports::Timeline& to, const reports::Timeline& from, do
 
 TimelineSide::TimelineSide(const QString& name) : chart_(new ChartView), live_box_(new LiveBox(name)) {
   chart_->setPinnable(true);
+  chart_->setSelectable(true);
   chart_->hide();
   live_box_->hide();
   connect(&job_, &Job::busyChanged, this, &TimelineSide::busyChanged);
@@ -58,7 +59,9 @@ void TimelineSide::show(const reports::DocumentPtr& document, const QString& wor
     job_.forget();
     timeline_.reset();
     moment_.reset();
+    range_.reset();
     note_.clear();
+    chart_->setSelection({});
     chart_->hide();
     live_box_->hide();
     Q_EMIT arrived();
@@ -68,8 +71,11 @@ void TimelineSide::show(const reports::DocumentPtr& document, const QString& wor
              [this](const Built& arrived_now) {
                timeline_ = arrived_now.timeline;
                note_ = arrived_now.note;
-               live_box_->showGpu(arrived_now.gpu);
+               gpu_ = arrived_now.gpu;
+               live_box_->showGpu(gpu_);
                moment_.reset();
+               range_.reset();
+               chart_->setSelection({});
                chart_->setCursor({});
                chart_->setPinned(false);
                chart_->show();
@@ -125,9 +131,29 @@ void TimelineSide::lookAt(double seconds, bool whole_column) {
   const size_t end = whole_column ? timeline_->at(seconds + chart_->columnWidth()) + 1 : begin + 1;
   const size_t shown = timeline_->highest(begin, std::max(end, begin + 1));
   chart_->setCursor(seconds);
-  if (moment_ == shown) return;
-  moment_ = shown;
-  live_box_->showLive(caption(), reports::live_table(*timeline_, shown));
+  if (!range_) showMoment(shown);
+}
+
+void TimelineSide::showMoment(size_t moment) {
+  if (moment_ == moment) return;
+  moment_ = moment;
+  live_box_->showLive(caption(), reports::live_table(*timeline_, moment));
+}
+
+void TimelineSide::setRange(std::optional<std::pair<double, double>> range) {
+  if (timeline_ == nullptr || range == range_) return;
+  range_ = range;
+  moment_.reset();  // the caption names the range
+  chart_->setSelection(range);
+  const auto* recorded = document_->as<RecordedTrace>();
+  if (!range) {
+    if (recorded != nullptr) live_box_->showGpu(gpu_);
+    return lookAt(chart_->cursor().value_or(0), true);
+  }
+  const size_t begin = timeline_->at(range->first);
+  showMoment(timeline_->highest(begin, timeline_->at(range->second) + 1));
+  if (recorded != nullptr && !gpu_.empty())
+    live_box_->showGpu(reports::gpu_tables(reports::within(*recorded, range->first, range->second)));
 }
 
 QString TimelineSide::caption() const {
@@ -138,7 +164,12 @@ QString TimelineSide::caption() const {
   const auto& passes = timeline_->passes();
   const auto after = std::upper_bound(passes.begin(), passes.end(), seconds,
                                       [](double at, const reports::Span& pass) { return at < pass.begin; });
-  const QString at = figure_text(reports::Unit::seconds, seconds);
+  QString at = figure_text(reports::Unit::seconds, seconds);
+  if (range_) {
+    at = tr("%1, the highest moment from %2 to %3")
+             .arg(at, figure_text(reports::Unit::seconds, range_->first),
+                  figure_text(reports::Unit::seconds, range_->second));
+  }
   if (after == passes.begin()) return tr("%1, live at %2: %3").arg(title(), at, memory);
   const auto number = static_cast<int>(after - passes.begin()) - 1;
   return tr("%1, live at %2: %3, in pass %4, %5")

@@ -51,6 +51,9 @@ class TimelineSide : public QObject {
   /// Shows the memory at `seconds`. With `whole_column`, shows the highest moment of its pixel column
   /// instead.
   void lookAt(double seconds, bool whole_column);
+  /// Restricts the tables to a range in seconds: the live set of its highest moment, and the GPU's work in
+  /// it. Unset: the tables follow the cursor again.
+  void setRange(std::optional<std::pair<double, double>> range);
   /// Index of the shown moment.
   std::optional<size_t> moment() const { return moment_; }
   std::vector<Export> exports();
@@ -65,14 +68,17 @@ class TimelineSide : public QObject {
   struct Built {
     std::shared_ptr<const reports::Timeline> timeline;
     QString note;
-    std::vector<reports::Table> gpu;
+    std::vector<reports::Table> gpu;  ///< of the whole decode
   };
   static Built built(const reports::DocumentPtr& document);
   QString title() const;
+  void showMoment(size_t moment);
   QString word_, note_;
   reports::DocumentPtr document_;
   std::shared_ptr<const reports::Timeline> timeline_;
   std::optional<size_t> moment_;
+  std::optional<std::pair<double, double>> range_;
+  std::vector<reports::Table> gpu_;  ///< of the whole decode
   ChartView* chart_;
   LiveBox* live_box_;
   Job job_;

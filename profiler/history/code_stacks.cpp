@@ -93,6 +93,16 @@ std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack) {
   return own;
 }
 
+std::vector<std::string> lines_of(const CodeStacks& stacks, StackId stack) {
+  std::vector<std::string> lines;
+  for (const CodeFrame* frame : frames_of(stacks, stack)) {
+    std::string line = frame->file;
+    if (frame->line != 0) line += ":" + std::to_string(frame->line);
+    lines.push_back(line.empty() ? frame->function : line + " " + frame->function);
+  }
+  return lines;
+}
+
 std::string place_of(const CodeStacks& stacks, StackId stack) {
   const std::vector<const CodeFrame*> frames = frames_of(stacks, stack);
   if (frames.empty()) return "";

@@ -62,4 +62,7 @@ std::vector<std::string> module_path(const CodeStacks& stacks, StackId stack);
 /// The innermost line outside torch, such as "resnet.py:348 forward", or else the innermost frame.
 std::string place_of(const CodeStacks& stacks, StackId stack);
 
+/// All frames with their whole paths, innermost first: "/usr/lib/diffusers/vae.py:348 forward".
+std::vector<std::string> lines_of(const CodeStacks& stacks, StackId stack);
+
 }  // namespace headroom::profiler

@@ -129,14 +129,20 @@ const Family* class_of(const CodeFrame& frame) {
   return found == all.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device) {
+/// By stack: the class whose decode() is on it, or null.
+std::vector<const Family*> classes_of(const CodeStacks& stacks) {
   std::vector<const Family*> classes(stacks.size(), nullptr);
   for (StackId id = 1; id < stacks.size(); ++id) {  // `below` always has a smaller id
     const Family* own = class_of(stacks.top(id));
     classes[id] = own != nullptr ? own : classes[stacks.below(id)];
   }
+  return classes;
+}
+
+}  // namespace
+
+std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device) {
+  const std::vector<const Family*> classes = classes_of(stacks);
   std::map<const Family*, double> bytes;  // in the order of families()
   for (const RecordedAllocation& one : device.allocations)
     if (classes[one.stack] != nullptr) bytes[classes[one.stack]] += double(one.bytes);
@@ -149,6 +155,16 @@ std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const Devi
   DecodingClass found{std::string(most->class_name)};
   for (const RecordedAllocation& one : device.allocations) found.allocations += classes[one.stack] == most;
   return found;
+}
+
+int64_t bytes_beside_decode(const CodeStacks& stacks, const DeviceHistory& device) {
+  const std::vector<const Family*> classes = classes_of(stacks);
+  const size_t peak = device.peak();
+  int64_t bytes = device.allocated_bytes[peak];
+  for (const RecordedAllocation& one : device.allocations) {
+    if (one.begin <= peak && peak < one.end && classes[one.stack] != nullptr) bytes -= one.bytes;
+  }
+  return bytes;
 }
 
 }  // namespace headroom::profiler

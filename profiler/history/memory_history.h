@@ -95,4 +95,7 @@ struct DecodingClass {
 /// The class that allocated the most bytes, if stacks name several. Nothing if they name none.
 std::optional<DecodingClass> decoding_class(const CodeStacks& stacks, const DeviceHistory& device);
 
+/// Bytes allocated at the peak outside of all classes' decode(): weights, latents, and other models.
+int64_t bytes_beside_decode(const CodeStacks& stacks, const DeviceHistory& device);
+
 }  // namespace headroom::profiler

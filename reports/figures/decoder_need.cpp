@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decoder/operations/operation.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/peak.h"
 #include "reports/figures/history.h"
@@ -26,12 +27,33 @@ std::string request_words(const Request& request) {
          (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
 }
 
+/// Says that the recording lacks the decoder's weights. Empty if it has them, or if that is unknown.
+std::string weights_sentence(const DecoderNeed& need, const profiler::CodeStacks& stacks,
+                             const profiler::DeviceHistory& device) {
+  if (!profiler::decoding_class(stacks, device)) return "";
+  if (profiler::bytes_beside_decode(stacks, device) >= need.weights_bytes) return "";
+  return "The untiled peak contains the decoder's weights, " +
+         format(Unit::bytes, double(need.weights_bytes)) +
+         ". The recording does not contain them. Without weights, the untiled peak is " +
+         format(Unit::bytes, double(need.untiled_bytes - need.weights_bytes)) + ".";
+}
+
 }  // namespace
+
+std::string class_mismatch(const DecoderNeed& need, const profiler::CodeStacks& stacks,
+                           const profiler::DeviceHistory& device) {
+  const auto found = profiler::decoding_class(stacks, device);
+  if (!found || found->name == need.class_name) return "";
+  return "The recording is of " + found->name + ", and " + need.request.model + " is of class " +
+         need.class_name + ": choose a model of the recording's class to compare.";
+}
 
 DecoderNeed decoder_need(const Model& model, const Request& request, const planner::PlanOptions& options,
                          const planner::CostModel& costs) {
   DecoderNeed need;
   need.request = request;
+  need.class_name = model.class_name;
+  need.weights_bytes = parameter_elements(model.graph) * bytes_per_element(request.dtype);
   need.untiled_bytes = planner::untiled_peak(model, request, costs).bytes;
   need.points = planner::frontier({model, request, options, costs}, kMostLimits);
   need.smallest_bytes = need.points.back().peak_bytes;
@@ -68,7 +90,8 @@ Table need_table(const DecoderNeed& need, std::optional<int64_t> available_bytes
   return table;
 }
 
-std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler::DeviceHistory& device,
+std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler::CodeStacks& stacks,
+                                        const profiler::DeviceHistory& device,
                                         std::optional<int64_t> limit_bytes) {
   const auto bytes = [](int64_t value) { return format(Unit::bytes, double(value)); };
   std::vector<std::string> sentences{
@@ -76,6 +99,10 @@ std::vector<std::string> need_sentences(const DecoderNeed& need, const profiler:
       " or more, weights included; untiled it takes " + bytes(need.untiled_bytes) +
       ", and the recording's peak is " + bytes(device.allocated_bytes[device.peak()]) + " on " +
       device.device + "."};
+  for (const std::string& sentence :
+       {class_mismatch(need, stacks, device), weights_sentence(need, stacks, device)}) {
+    if (!sentence.empty()) sentences.push_back(sentence);
+  }
   const std::optional<int64_t> available = limit_bytes ? limit_bytes : available_bytes(device);
   if (!available) return sentences;
   const planner::FrontierPoint* fits = fastest_within(need, *available);

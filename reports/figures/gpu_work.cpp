@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "reports/figures/timeline.h"
 #include "reports/figures/unit.h"
@@ -148,6 +149,7 @@ Table gpu_passes_table(const RecordedTrace& recorded) {
   const double all = std::accumulate(gpu.begin(), gpu.end(), 0.0);
   const size_t longest = static_cast<size_t>(std::max_element(gpu.begin(), gpu.end()) - gpu.begin());
   for (size_t i = 0; i < gpu.size(); ++i) {
+    if (host[i] <= 0 && gpu[i] <= 0) continue;  // not in this part of the trace
     table.rows.push_back(
         {{double(i), recorded.pass_names[i], host[i], gpu[i], share_of(gpu[i], all)}, i == longest});
   }
@@ -245,6 +247,25 @@ Table streams_table(const RecordedTrace& recorded) {
   }
   if (streams.size() > 1) add("any stream", static_cast<int64_t>(trace.activities.size()), any);
   return table;
+}
+
+RecordedTrace within(const RecordedTrace& recorded, double begin_seconds, double end_seconds) {
+  const double offset = recorded.trace.rank ? recorded.trace.rank->clock_offset_seconds : 0;
+  const double begin = begin_seconds - offset, end = end_seconds - offset;
+  const auto apart = [&](const auto& one) { return one.end_seconds < begin || one.begin_seconds > end; };
+  RecordedTrace part = recorded;
+  std::erase_if(part.trace.activities, apart);
+  std::erase_if(part.trace.passes, apart);
+  std::set<int32_t> passes;
+  for (const TraceInterval& pass : part.trace.passes) passes.insert(pass.pass);
+  part.trace.step_sums.clear();
+  part.steps.clear();
+  for (size_t i = 0; i < recorded.trace.step_sums.size(); ++i) {
+    if (!passes.contains(recorded.trace.step_sums[i].pass)) continue;
+    part.trace.step_sums.push_back(recorded.trace.step_sums[i]);
+    part.steps.push_back(recorded.steps[i]);
+  }
+  return part;
 }
 
 std::vector<Table> gpu_tables(const RecordedTrace& recorded) {

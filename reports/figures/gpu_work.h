@@ -25,6 +25,10 @@ Table activities_table(const RecordedTrace& trace);
 /// the time in which any was busy.
 Table streams_table(const RecordedTrace& trace);
 
+/// The part of a trace for these tables from `begin_seconds` to `end_seconds` of its timeline: activities
+/// that overlap the interval, and the passes that run in it with all of their steps.
+RecordedTrace within(const RecordedTrace& trace, double begin_seconds, double end_seconds);
+
 /// All of these tables that have rows, in this order.
 std::vector<Table> gpu_tables(const RecordedTrace& trace);
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "decoder/base/errors.h"
 #include "decoder/base/text.h"
+#include "decoder/families/families.h"
 #include "profiler/history/code_stacks.h"
 #include "profiler/history/memory_history.h"
 
@@ -27,9 +29,9 @@ std::string bytes_of(int64_t bytes) {
   return format(Unit::bytes, double(bytes));
 }
 
-std::string joined(const std::vector<std::string>& parts, size_t from) {
+std::string joined(const std::vector<std::string>& parts, size_t from, const std::string& separator = " / ") {
   std::string text;
-  for (size_t i = from; i < parts.size(); ++i) text += (i == from ? "" : " / ") + parts[i];
+  for (size_t i = from; i < parts.size(); ++i) text += (i == from ? "" : separator) + parts[i];
   return text;
 }
 
@@ -41,7 +43,9 @@ int64_t unrecorded_bytes(const DeviceHistory& device, size_t moment,
   return std::max<int64_t>(0, device.allocated_bytes[moment] - known);
 }
 
-std::string place_text(const MemoryHistory& history, const RecordedAllocation& one) {
+/// `one` is a RecordedAllocation or a LiveStack.
+template <typename Allocated>
+std::string place_text(const MemoryHistory& history, const Allocated& one) {
   std::string place = profiler::place_of(history.stacks, one.stack);
   if (!place.empty()) return place;
   return one.before_recording ? kBefore : kUnknown;
@@ -186,8 +190,10 @@ std::vector<ColumnPoint> columns_of(const DeviceHistory& device, double begin, d
 std::string class_sentence(const MemoryHistory& history, const DeviceHistory& device) {
   const std::optional<profiler::DecodingClass> found = profiler::decoding_class(history.stacks, device);
   if (!found) return "";
-  return found->name + ".decode is in the stacks of " +
-         counted(found->allocations, "allocation", "allocations") + ".";
+  std::string text = found->name + ".decode is in the stacks of " +
+                     counted(found->allocations, "allocation", "allocations") + ".";
+  const std::vector<std::string> models = recognised_models(history, device);
+  return models.empty() ? text : text + " Built-in models of this class: " + joined(models, 0, ", ") + ".";
 }
 
 }  // namespace
@@ -212,6 +218,32 @@ std::optional<LastRequest> last_request(const DeviceHistory& device) {
     if (last > 0 && one.begin == last) return LastRequest{last, one.bytes, one.stack, false, {}};
   }
   return std::nullopt;
+}
+
+std::vector<LiveStack> live_stacks(const DeviceHistory& device, size_t moment) {
+  std::map<std::pair<profiler::StackId, bool>, LiveStack> sums;
+  for (const RecordedAllocation* one : device.live_at(moment)) {
+    LiveStack& sum = sums.try_emplace({one->stack, one->before_recording},
+                                      LiveStack{one->stack, one->before_recording, 0, 0, one->begin})
+                         .first->second;
+    sum.bytes += one->bytes;
+    ++sum.tensors;
+    sum.first = std::min<size_t>(sum.first, one->begin);
+  }
+  std::vector<LiveStack> stacks;
+  for (const auto& [key, sum] : sums) stacks.push_back(sum);
+  std::sort(stacks.begin(), stacks.end(), [](const LiveStack& a, const LiveStack& b) {
+    return std::tie(b.bytes, a.first, a.stack) < std::tie(a.bytes, b.first, b.stack);
+  });
+  return stacks;
+}
+
+std::vector<std::string> recognised_models(const MemoryHistory& history, const DeviceHistory& device) {
+  std::vector<std::string> names;
+  if (const auto found = profiler::decoding_class(history.stacks, device)) {
+    for (const BuiltIn& model : family_of(found->name).built_ins) names.emplace_back(model.name);
+  }
+  return names;
 }
 
 double history_place(const DeviceHistory& device, size_t moment) {
@@ -271,31 +303,34 @@ Table history_tensors_table(const MemoryHistory& history, const DeviceHistory& d
        .is_text = true,
        .explanation = "The function of torch or the module that was running."},
       {.title = "memory", .unit = Unit::bytes, .bars = true},
+      {.title = "tensors", .explanation = "Tensors with the same stack."},
       {.title = "share", .unit = Unit::share, .explanation = "Share of all memory allocated at that moment."},
-      {.title = "since", .unit = Unit::seconds, .explanation = "When it was allocated."}};
-  const std::vector<const RecordedAllocation*> live = device.live_at(moment);
+      {.title = "since", .unit = Unit::seconds, .explanation = "When the first of them was allocated."}};
+  const std::vector<LiveStack> stacks = live_stacks(device, moment);
   const auto all = double(std::max<int64_t>(1, device.allocated_bytes[moment]));
-  const auto add = [&](std::string place, std::string of, int64_t bytes, Cell since) {
-    table.rows.push_back(
-        {{std::move(place), std::move(of), double(bytes), double(bytes) / all, std::move(since)}, false});
+  const auto add = [&](std::string place, std::string of, int64_t bytes, Cell tensors, Cell since) {
+    table.rows.push_back({{std::move(place), std::move(of), double(bytes), std::move(tensors),
+                           double(bytes) / all, std::move(since)},
+                          false});
   };
-  int64_t others = 0;
-  for (size_t i = 0; i < live.size(); ++i) {
-    const RecordedAllocation& one = *live[i];
+  int64_t bytes_of_others = 0, others = 0;
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    const LiveStack& one = stacks[i];
     if (i >= most) {
-      others += one.bytes;
+      bytes_of_others += one.bytes;
+      others += one.tensors;
       continue;
     }
     const std::vector<std::string> path = profiler::module_path(history.stacks, one.stack);
     const bool timed = !device.seconds.empty() && !one.before_recording;
     const bool says_more = !path.empty() && path.back().find(':') == std::string::npos;
-    add(place_text(history, one), says_more ? path.back() : "", one.bytes,
-        timed ? Cell(device.seconds[one.begin]) : Cell());
+    add(place_text(history, one), says_more ? path.back() : "", one.bytes, double(one.tensors),
+        timed ? Cell(device.seconds[one.first]) : Cell());
   }
-  if (others > 0)
-    add(counted(static_cast<int64_t>(live.size() - most), "other tensor", "other tensors"), "", others, {});
-  if (const int64_t unknown = unrecorded_bytes(device, moment, live); unknown > 0)
-    add(kBefore, "", unknown, {});
+  if (bytes_of_others > 0)
+    add(counted(others, "other tensor", "other tensors"), "", bytes_of_others, double(others), {});
+  if (const int64_t unknown = unrecorded_bytes(device, moment, device.live_at(moment)); unknown > 0)
+    add(kBefore, "", unknown, {}, {});
   return table;
 }
 

@@ -28,12 +28,26 @@ double history_end(const profiler::DeviceHistory& device);
 /// highest moment, so no peak is lost. Marks the peak and the last refusal.
 Chart history_chart(const profiler::DeviceHistory& device, double begin, double end, size_t columns);
 
-/// Tensors live at a moment, largest first. The table shows at most `most` and sums up the others.
+/// Tensors live at a moment that were allocated with one stack.
+struct LiveStack {
+  profiler::StackId stack = 0;
+  bool before_recording = false;
+  int64_t bytes = 0, tensors = 0;
+  size_t first = 0;  ///< moment of the earliest allocation
+};
+/// Most bytes first, then the earliest.
+std::vector<LiveStack> live_stacks(const profiler::DeviceHistory& device, size_t moment);
+
+/// A row for each of live_stacks(). The table shows at most `most` rows and sums up the others.
 Table history_tensors_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                             size_t moment, size_t most);
 /// Bytes live at a moment by the module that allocated them. Paths omit their common beginning.
 Table history_modules_table(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device,
                             size_t moment);
+
+/// Built-in models whose class decoded in the recording. Empty if the stacks name no class.
+std::vector<std::string> recognised_models(const profiler::MemoryHistory& history,
+                                           const profiler::DeviceHistory& device);
 
 /// Sentences on the peak, the last request, fragmentation and memory allocated before the recording.
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,

@@ -1,12 +1,37 @@
 #include "reports/figures/peak.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 namespace headroom::reports {
 
 PeakDecision peak_cause(const DocumentPtr& document) {
   const PlanDocument& planned = *document->as<PlanDocument>();
   return planner::peak_of_plan(planned.plan, planned.model);
+}
+
+bool has_parts(const RunStats& run) {
+  return run.outside_bytes > 0 && run.pool_peak_bytes > 0;
+}
+
+std::string trace_beside_stats(const Trace& trace, const Timeline& timeline, const RunStats& run,
+                               const std::string& stats_name) {
+  constexpr double kSameTime = 0.02;  // a trace ends a little before the statistics
+  const int64_t peak = timeline.total_bytes(timeline.peak());
+  const std::string there = format(Unit::bytes, double(run.peak_bytes)),
+                    here = format(Unit::bytes, double(peak));
+  const bool same_run = std::abs(trace.seconds - run.seconds) <= kSameTime * run.seconds;
+  if (!same_run) {
+    return "This trace and " + stats_name + " are of two runs of the plan: peak " + here + " and " + there +
+           ", time " + format(Unit::seconds, trace.seconds) + " and " + format(Unit::seconds, run.seconds) +
+           ".";
+  }
+  if (here == there || !has_parts(run)) return "";
+  return "The peak in " + stats_name + " is " + there + " and not " + here + ": it adds " +
+         format(Unit::bytes, double(run.pool_peak_bytes)) + " of the decode and " +
+         format(Unit::bytes, double(run.outside_bytes)) +
+         " of other process memory, each at its own highest moment. The chart adds them moment by moment.";
 }
 
 Table remedies_table(const std::vector<planner::Remedy>& remedies, int64_t peak_bytes) {

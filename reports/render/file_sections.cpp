@@ -114,14 +114,15 @@ Part history_part(const profiler::MemoryHistory& history, const profiler::Device
   return part;
 }
 
-Part need_part(const Findings& found, const profiler::DeviceHistory& device) {
+Part need_part(const Findings& found, const profiler::MemoryHistory& history,
+               const profiler::DeviceHistory& device) {
   Part part;
   part.heading = "What Headroom would need";
   if (!found.need) {
     if (!found.need_remark.empty()) part.sentences.push_back(found.need_remark);
     return part;
   }
-  for (std::string& sentence : need_sentences(*found.need, device, found.other_limit_bytes))
+  for (std::string& sentence : need_sentences(*found.need, history.stacks, device, found.other_limit_bytes))
     part.sentences.push_back(std::move(sentence));
   part.tables.push_back(
       need_table(*found.need, found.other_limit_bytes ? found.other_limit_bytes : available_bytes(device)));
@@ -144,7 +145,7 @@ Section history_section(const Findings& found) {
   }
   if (!found.histories.empty()) {
     const auto& first = *found.histories.front()->as<profiler::MemoryHistory>();
-    section.parts.push_back(need_part(found, device_of(first, found.recorded_device)));
+    section.parts.push_back(need_part(found, first, device_of(first, found.recorded_device)));
   }
   return section;
 }

@@ -105,7 +105,7 @@ std::string upper_first(std::string text) {
 std::string measured_basis(const ReportedRun& run) {
   const RunStats& ran = *run.ran();
   std::string text = "peak in " + run.stats_name();
-  if (ran.outside_bytes > 0 && ran.pool_peak_bytes > 0) {
+  if (has_parts(ran)) {
     text += ": " + format(Unit::bytes, double(ran.pool_peak_bytes)) + " of the decode, " +
             format(Unit::bytes, double(ran.outside_bytes)) + " of other process memory";
   }

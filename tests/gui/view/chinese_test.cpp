@@ -78,6 +78,8 @@ const QList<QRegularExpression>& names() {
     QList<QRegularExpression> list{
         QRegularExpression(
             "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
+        QRegularExpression(
+            "\\b(This trace and|The peak in|The untiled peak contains|The recording is of) .*"),  // as well
         QRegularExpression("\\b(The peak on|Live then:|No request failed\\.|Headroom decodes|\\w+\\.decode "
                            "is in) .*"),  // as well
         QRegularExpression("\\b(norm|conv) \\S+ halo .*|held by another profiler|CUPTI "
@@ -86,10 +88,11 @@ const QList<QRegularExpression>& names() {
         QRegularExpression("headroom-[a-z]+( [a-z]+)?( --?[a-z-]+( [\\w.,]+)?)*"),  // commands
         QRegularExpression("--[a-z-]+( auto)?"),
         QRegularExpression("\"[a-z]+\"|\\w+=True"),
-        QRegularExpression("[\\w.%~-]*/[\\w./%~-]*"),                // paths
-        QRegularExpression("[\\w-]+[._:]\\w[\\w.:]*|\\.[a-z0-9]+"),  // files, layers, endings
-        QRegularExpression("\\b\\d[\\dx.>-]*"),                      // numbers and sizes: 3x3, 48->48
-        QRegularExpression("\\b\\w+_\\w+\\(\\)"),                    // functions
+        QRegularExpression("[\\w.%~-]*/[\\w./%~-]*"),                               // paths
+        QRegularExpression("torch\\.cuda\\.memory\\._record[\\s\\S]*pickle\"\\)"),  // lines of Python
+        QRegularExpression("[\\w-]+[._:]\\w[\\w.:]*|\\.[a-z0-9]+"),                 // files, layers, endings
+        QRegularExpression("\\b\\d[\\dx.>-]*"),    // numbers and sizes: 3x3, 48->48
+        QRegularExpression("\\b\\w+_\\w+\\(\\)"),  // functions
         QRegularExpression("\\b(KiB|MiB|GiB|FLOP|MFLOP|GFLOP|ms|µs|Ctrl|Esc|Home|End|Enter|Shift)\\b"),
         QRegularExpression("\\b(Headroom|AutoencoderKL|PyTorch|LibTorch|Winograd|Kineto|Chrome|Python|NumPy|"
                            "English|RMS)\\b"),

@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <catch2/catch.hpp>
@@ -43,7 +44,7 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
   auto& tensors = *page.findChild<TableView*>("tensors");
   const auto& caption = *page.findChild<QLabel*>("caption");
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
-  CHECK(tensors.table().rows.size() == 9);
+  CHECK(tensors.table().rows.size() == 4);
   CHECK(text_at(tensors, 0, 0) == "resnet.py:341 forward");
   CHECK_THAT(text_at(modules, 0, 0), Catch::EndsWith("resnet.py:forward / group_norm"));
   const std::string words = page.findChild<QLabel*>("words")->text().toStdString();
@@ -51,12 +52,20 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
                         Catch::Contains("upsampling.py:170 forward (interpolate) asked for 512.0 MiB") &&
                         Catch::Contains("The largest free block had 16.6 MiB"));
 
+  // A click on a row shows the whole stack of its tensors.
+  const auto& stack = *page.findChild<QPlainTextEdit*>("whole-stack");
+  CHECK(stack.toPlainText().isEmpty());
+  tensors.chooseRow(0);
+  CHECK_THAT(stack.toPlainText().toStdString(),
+             Catch::Contains("resnet.py:341 forward\n") && Catch::Contains("autoencoder_kl.py"));
+
   page.goToLastRequest();
+  CHECK(stack.toPlainText().isEmpty());
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("131.4 MiB"));
-  CHECK(tensors.table().rows.size() == 7);
+  CHECK(tensors.table().rows.size() == 2);
   auto& chart = *page.findChild<ChartView*>();
   Q_EMIT chart.cursorMoved(0);
-  CHECK(tensors.table().rows.size() < 7);
+  CHECK(tensors.table().rows.size() < 2);
   page.goToPeak();
   CHECK_THAT(caption.text().toStdString(), Catch::EndsWith("387.4 MiB"));
   CHECK(page.exports().size() >= 3);
@@ -107,6 +116,22 @@ TEST_CASE("history page: what Headroom needs is worked out for the question, on 
   workspace.ask(unknown);
   shown.rest();
   CHECK_THAT(need.text().toStdString(), Catch::Contains("no-such-model"));
+}
+
+TEST_CASE(
+    "history page: the first model is one of the class that decoded, and another class is not compared") {
+  test::ShownWindow shown;
+  MainWindow& window = shown.window;
+  Workspace& workspace = shown.workspace;
+  workspace.open({HEADROOM_TEST_DATA "/memory_histories/wan2.1-128x128-9-frames.pickle"});
+  wait_until_idle(window);
+  CHECK(workspace.question().request.model.starts_with("wan"));
+  PlanningQuestion other = small_question();
+  workspace.ask(other);
+  wait_until_idle(window);
+  CHECK_THAT(window.currentPage()->findChild<QLabel*>("need")->text().toStdString(),
+             Catch::Contains("The recording is of AutoencoderKLWan"));
+  CHECK(window.currentPage()->findChild<TableView*>("need-table")->table().rows.empty());
 }
 
 TEST_CASE("history page: a fault stays said when another device is looked at") {

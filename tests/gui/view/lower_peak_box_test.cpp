@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/figure_text.h"
+#include "gui/view/table_view.h"
 #include "planner/program/run.h"
 #include "reports/program/run.h"
 #include "tests/gui/sample_files.h"
@@ -85,19 +85,20 @@ TEST_CASE("what would lower the peak: window, report and command line name the s
   box.show();
   box.showPlan(workspace.questionOf(document), document);
   test::wait_until([&] { return !box.busy(); });
-  const QList<QPushButton*> buttons = box.findChildren<QPushButton*>(QRegularExpression("^lower-\\d+$"));
-  REQUIRE(buttons.size() == static_cast<qsizetype>(ways.size()));
+  auto& table = *box.findChild<TableView*>("lower-ways");
+  const auto& button = *box.findChild<QPushButton*>("use-lower");
+  REQUIRE(table.table().rows.size() == ways.size());
   for (size_t i = 0; i < ways.size(); ++i) {
     const NamedWay& way = ways[i];
-    const auto* button = box.findChild<QPushButton*>(QStringLiteral("lower-%1").arg(i));
-    REQUIRE(button != nullptr);
-    const std::string text = button->accessibleDescription().toStdString();
-    CAPTURE(i, way.option, text);
-    CHECK_THAT(text, Catch::Contains(figure_text(reports::Unit::bytes, way.bytes).toStdString()) &&
-                         Catch::Contains(figure_text(reports::Unit::seconds, way.seconds).toStdString()) &&
-                         Catch::EndsWith(RemedyWords::speed(way.seconds, planned_seconds).toStdString()));
-    CHECK((text.find("smallest limit") == std::string::npos) == way.about_as_fast);
-    if (way.option != "--limit") CHECK_THAT(button->toolTip().toStdString(), Catch::Contains(way.option));
+    const std::vector<reports::Cell>& cells = table.table().rows[i].cells;
+    const auto name = std::get<std::string>(cells[0]);
+    CAPTURE(i, way.option, name);
+    CHECK(std::get<double>(cells[1]) == way.bytes);
+    CHECK(std::get<double>(cells[2]) == way.seconds);
+    CHECK(std::get<std::string>(cells[3]) == RemedyWords::speed(way.seconds, planned_seconds).toStdString());
+    CHECK((name.find("lowest peak") == std::string::npos) == way.about_as_fast);
+    table.chooseRow(static_cast<int>(i));
+    if (way.option != "--limit") CHECK_THAT(button.toolTip().toStdString(), Catch::Contains(way.option));
   }
 }
 
@@ -111,7 +112,8 @@ TEST_CASE("what would lower the peak: what there was no time for is said") {
   box.show();
   box.showPlan(workspace.questionOf(document), document);
   test::wait_until([&] { return !box.busy(); });
-  CHECK(box.findChildren<QPushButton*>().isEmpty());
+  CHECK_FALSE(box.findChild<QPushButton*>("use-lower")->isVisible());
+  CHECK_FALSE(box.findChild<TableView*>("lower-ways")->isVisible());
   CHECK_THAT(box.findChild<QLabel*>("lower-peak-words")->text().toStdString(),
              Catch::Contains("A short search found nothing"));
 }
@@ -131,7 +133,7 @@ struct ShownWays {
     test::wait_until([&] { return !box.busy(); });
   }
   QPushButton& first() {
-    auto* button = box.findChild<QPushButton*>("lower-0");
+    auto* button = box.findChild<QPushButton*>("use-lower");
     REQUIRE(button != nullptr);
     return *button;
   }

@@ -2,12 +2,14 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QImage>
+#include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
@@ -24,6 +26,7 @@
 
 #include "decoder/validator/validator.h"
 #include "gui/program/run.h"
+#include "gui/view/drop_area.h"
 #include "gui/view/frontier_page.h"
 #include "gui/view/lower_peak_box.h"
 #include "gui/view/message_bar.h"
@@ -290,6 +293,82 @@ TEST_CASE("start page: finds the demo's files beside the program or above it") {
   folder.write("demo/other.json", "{}");
   const QString demo = QString::fromStdString((folder / "demo").string());
   CHECK(demo_files(program) == QStringList{demo + "/plan.json", demo + "/trace.json"});
+}
+
+TEST_CASE("start page: an example is the tour where there is no demo") {
+  const test::Scratch folder;
+  std::filesystem::create_directories(folder / "build" / "bin");
+  std::filesystem::create_directories(folder / "docs" / "tour");
+  folder.write("docs/tour/plan.json", "{}");
+  const QString program = QString::fromStdString((folder / "build" / "bin").string());
+  const QString tour = QString::fromStdString((folder / "docs" / "tour").string());
+  CHECK(demo_files(program) == QStringList{tour + "/plan.json"});
+}
+
+TEST_CASE("start page: begins with the lines that record a snapshot, as the docs have them, and takes it") {
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  const auto* lines = window.currentPage()->findChild<QLabel*>("recording-lines");
+  REQUIRE(lines != nullptr);
+  CHECK(lines->isVisible());
+  CHECK_THAT(test::read_bytes(HEADROOM_TEST_DATA "/../../docs/evidence.md"),
+             Catch::Contains(lines->text().toStdString()));
+  window.currentPage()->findChild<QPushButton*>("copy-lines")->click();
+  CHECK(QApplication::clipboard()->text() == lines->text() + '\n');
+  // The plan is second.
+  const auto* plan = window.currentPage()->findChild<QPushButton*>("plan-a-decode");
+  REQUIRE(plan != nullptr);
+  CHECK(plan->mapTo(&window, QPoint()).y() > lines->mapTo(&window, QPoint()).y());
+  auto* area = window.currentPage()->findChild<DropArea*>("drop-snapshot");
+  REQUIRE(area != nullptr);
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(HEADROOM_TEST_DATA "/memory_histories/torch-2.11.pickle")});
+  QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(area, &enter);
+  CHECK(enter.isAccepted());
+  QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(area, &drop);
+  wait_until_idle(window);
+  CHECK(window.currentPage()->key() == "history");
+}
+
+TEST_CASE("main window: a page without files says what it shows, with buttons to what it needs") {
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  const auto click = [&](const char* page, const char* button) {
+    window.showPage(page);
+    auto* found = window.currentPage()->findChild<QPushButton*>(button);
+    CAPTURE(page, button);
+    REQUIRE(found != nullptr);
+    CHECK(found->isVisible());
+    found->click();
+    return window.currentPage()->key();
+  };
+  CHECK(click("plan", "go-to-frontier") == "frontier");
+  CHECK(click("timeline", "go-to-run") == "run");
+  CHECK(click("decoder", "go-to-frontier") == "frontier");
+  CHECK(click("layers", "go-to-run") == "run");
+  CHECK(click("history", "open-snapshot") == "history");
+  CHECK(window.findChild<QFileDialog*>() != nullptr);
+}
+
+TEST_CASE("main window: the pages that plan begin with the decode of the first file") {
+  ShownWindow shown;
+  open(shown.workspace, {sample_files().file("frontier.json")});
+  const Request& request = shown.workspace.question().request;
+  CHECK(request.model == sample_files().plan().plan.request.model);
+  CHECK(request.width_pixels == sample_files().plan().plan.request.width_pixels);
+}
+
+TEST_CASE("main window: what would lower the peak is a tab of the page Plan") {
+  ShownWindow shown;
+  MainWindow& window = shown.window;
+  open(shown.workspace, {sample_files().file("plan.json")});
+  window.showPage("timeline");
+  wait_until_idle(window);
+  window.currentPage()->findChild<QPushButton*>("lower-it")->click();
+  CHECK(window.currentPage()->key() == "plan");
+  CHECK(window.currentPage()->findChild<LowerPeakBox*>()->isVisible());
 }
 
 TEST_CASE("translation: nothing is unfinished") {

@@ -36,6 +36,39 @@ TEST_CASE("plan page: in a window of 1280 pixels all columns of its table are in
   CHECK(table.view()->horizontalScrollBar()->maximum() == 0);
 }
 
+TEST_CASE("plan page: in a window of 1280 pixels names and numbers of tiles are whole") {
+  test::ShownWindow shown;
+  MainWindow& window = shown.window;
+  const QString tour = HEADROOM_TEST_DATA "/../../docs/tour/";
+  shown.workspace.open({tour + "plan.json", tour + "stats.json"});
+  wait_until([&] { return !window.busy(); });
+  window.showPage("plan");
+  wait_until([&] { return !window.busy(); });
+  auto& table = *window.currentPage()->findChild<TableView*>("plan-passes");
+  for (const int column : {1, 2}) {
+    for (int row = 0; row < table.model().rowCount(); ++row) {
+      const QString text = table.model().index(row, column).data().toString();
+      CAPTURE(text.toStdString());
+      CHECK(table.view()->fontMetrics().horizontalAdvance(text) < table.view()->columnWidth(column));
+    }
+  }
+}
+
+TEST_CASE("plan page: names the parts of a run's measured peak") {
+  const test::Scratch folder;
+  RunStats stats = read_stats(sample_files().folder() / "stats.json");
+  stats.pool_peak_bytes = int64_t{5} << 20;
+  stats.outside_bytes = int64_t{1} << 20;
+  stats.peak_bytes = stats.pool_peak_bytes + stats.outside_bytes;
+  write_stats(folder / "parts.json", stats);
+  ShownPlan shown({sample_files().file("plan.json"), QString::fromStdString(folder / "parts.json")});
+  QStringList words;
+  for (const QLabel* label : shown.page.findChildren<QLabel*>()) words << label->text();
+  CHECK_THAT(words.join('\n').toStdString(),
+             Catch::Contains("measured peak 6.0 MiB") &&
+                 Catch::Contains("5.0 MiB of the decode and 1.0 MiB of other process memory"));
+}
+
 TEST_CASE("plan page: says whether the pixels are the untiled decode's, and by what") {
   const auto said = [](const QStringList& files) {
     ShownPlan shown(files);
@@ -86,16 +119,16 @@ TEST_CASE("plan page: a pass that is chosen anywhere is shown everywhere") {
 TEST_CASE("plan page: what differs in a plan that is open beside it") {
   ShownPlan shown({sample_files().ample_plan(), sample_files().file("plan.json")});
   const auto& tabs = shown.child<QTabWidget>();
-  CHECK(tabs.count() == 2);
+  CHECK(tabs.count() == 3);
   shown.workspace.showBeside(shown.workspace.documents().front());
-  wait_until([&] { return !shown.page.busy() && tabs.count() > 2; });
-  CHECK(tabs.tabText(2) == "Memory");
-  const auto* memory = qobject_cast<TableView*>(tabs.widget(2));
+  wait_until([&] { return !shown.page.busy() && tabs.count() > 3; });
+  CHECK(tabs.tabText(3) == "Memory");
+  const auto* memory = qobject_cast<TableView*>(tabs.widget(3));
   CHECK(memory->table().columns[1].title == "plan.json");
   CHECK(memory->table().columns[2].title == "ample.json");
   CHECK(tabs.tabText(tabs.count() - 1) == "What else differs");
   shown.workspace.showBeside(nullptr);
-  wait_until([&] { return !shown.page.busy() && tabs.count() == 2; });
+  wait_until([&] { return !shown.page.busy() && tabs.count() == 3; });
 }
 
 TEST_CASE("plan page: measured columns where a run of the plan is open, and only then") {

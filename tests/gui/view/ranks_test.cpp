@@ -90,20 +90,22 @@ TEST_CASE("ranks: the plan of a rank has a table of all ranks, with what a run m
   PlanPage page(workspace);
   page.show();
   const auto& tabs = *page.findChild<QTabWidget*>();
-  const auto ranks = [&] { return qobject_cast<TableView*>(tabs.widget(2)); };
+  const auto ranks = [&] { return qobject_cast<TableView*>(tabs.widget(3)); };
   const auto rest = [&] { wait_until([&] { return !workspace.busy() && !page.busy(); }); };
   open(workspace, {sample_files().file("plan.json")});
-  CHECK(tabs.count() == 2);
+  CHECK(tabs.count() == 3);
+  CHECK(tabs.isTabVisible(2));
   open(workspace, {path(three_ranks(), "plan.json")});
   rest();
   REQUIRE(ranks() != nullptr);
-  CHECK(tabs.count() == 3);
+  CHECK(tabs.count() == 4);
+  CHECK_FALSE(tabs.isTabVisible(2));  // one rank's plan has no remedies
   CHECK(ranks()->table().rows.size() == 3);
   CHECK(page.exports().size() == 4);
   const size_t planned = ranks()->table().columns.size();
   open(workspace, {path(three_ranks(), "stats.json"), path(three_ranks(), "trace.json")});
   rest();
-  REQUIRE(tabs.count() == 3);
+  REQUIRE(tabs.count() == 4);
   CHECK(ranks()->table().columns.size() > planned);
   // Without a plan there are no ranks to list, and another decode's ranks are not among them.
   const RankFiles many(18, 2);
@@ -112,7 +114,7 @@ TEST_CASE("ranks: the plan of a rank has a table of all ranks, with what a run m
   CHECK(ranks()->table().rows.size() == 18);
   workspace.choose(workspace.documents().front());
   rest();
-  CHECK(tabs.count() == 2);
+  CHECK(tabs.count() == 3);
 }
 
 TEST_CASE("ranks: what ranks waited is drawn at the foot of their charts") {

@@ -194,6 +194,60 @@ TEST_CASE("timeline page: goes to a peak that is out of sight, and holds the cur
   CHECK_FALSE(predicted.pinned());
 }
 
+TEST_CASE("timeline page: a selected range restricts the tables, on both timelines") {
+  ShownTimeline shown({sample_files().file("plan.json"), sample_files().file("gpu_trace.json")});
+  TimelinePage& page = shown.page;
+  TimelineSide &predicted = page.side(0), &measured = page.side(1);
+  ChartView& chart = *measured.chart();
+  LiveBox& box = *measured.liveBox();
+  box.chooser()->setCurrentIndex(3);  // what the GPU ran
+  const size_t all = box.gpu()->table().rows.size();
+  // From the begin to a point before the peak: with Shift and the mouse.
+  const reports::Timeline& timeline = *measured.timeline();
+  const reports::Span first = timeline.passes().front();
+  const QCPAxis& axis = *chart.plot()->xAxis;
+  const int y = chart.plot()->axisRect()->center().y();
+  const QPoint from(static_cast<int>(axis.coordToPixel(0)) + 1, y),
+      to(static_cast<int>(axis.coordToPixel(first.end)), y);
+  QTest::mousePress(chart.plot(), Qt::LeftButton, Qt::ShiftModifier, from);
+  QTest::mouseMove(chart.plot(), to);
+  QTest::mouseRelease(chart.plot(), Qt::LeftButton, Qt::ShiftModifier, to);
+  REQUIRE(chart.selection());
+  REQUIRE(predicted.chart()->selection());
+  const auto [begin, end] = *chart.selection();
+  CHECK(end == Approx(first.end).margin(measured.chart()->columnWidth() * 3));
+  REQUIRE(measured.moment());
+  CHECK(*measured.moment() == timeline.highest(timeline.at(begin), timeline.at(end) + 1));
+  CHECK_THAT(measured.caption().toStdString(), Catch::Contains("the highest moment from"));
+  CHECK(total_of(measured.table()->table()) == Approx(double(timeline.total_bytes(*measured.moment()))));
+  CHECK(box.gpu()->table().rows.size() <= all);
+  // The cursor does not move a table that a range holds.
+  const size_t held = *measured.moment();
+  measured.lookAt(timeline.end_seconds(), false);
+  CHECK(*measured.moment() == held);
+  page.goToPeak();
+  CHECK_FALSE(chart.selection());
+  CHECK(*measured.moment() == timeline.peak());
+  CHECK(box.gpu()->table().rows.size() == all);
+}
+
+TEST_CASE("timeline page: says why the statistics have another peak or time than the trace") {
+  ShownTimeline shown({sample_files().file("plan.json"), sample_files().file("trace.json")});
+  const auto* note = shown.page.findChild<QLabel*>("note");
+  CHECK(note->isHidden());
+  shown.open({sample_files().file("stats.json")});
+  CHECK_THAT(note->text().toStdString(), Catch::StartsWith("This trace and stats.json are of two runs"));
+  const test::Scratch folder;
+  RunStats same = read_stats(sample_files().folder() / "stats.json");
+  same.seconds = shown.workspace.chosen<RecordedTrace>()->as<RecordedTrace>()->trace.seconds;
+  same.pool_peak_bytes = int64_t{5} << 20;
+  same.outside_bytes = int64_t{1} << 20;
+  same.peak_bytes = same.pool_peak_bytes + same.outside_bytes;
+  write_stats(folder / "same.json", same);
+  shown.open({QString::fromStdString(folder / "same.json")});
+  CHECK_THAT(note->text().toStdString(), Catch::StartsWith("The peak in same.json is 6.0 MiB"));
+}
+
 TEST_CASE("timeline page: a GPU's trace shows its kinds, what the GPU did and who watched") {
   ShownTimeline shown({sample_files().file("plan.json"), sample_files().file("trace.json")});
   TimelinePage& page = shown.page;

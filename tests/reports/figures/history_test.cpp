@@ -1,7 +1,9 @@
 #include "reports/figures/history.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
+#include <set>
 
 #include "reports/figures/document.h"
 #include "tests/reports/figures/printed_figures.h"
@@ -51,6 +53,36 @@ TEST_CASE("history: the tables name who asked, largest first") {
   test::check_expected("figures/history.txt",
                        test::printed({history_tensors_table(history, device, device.peak(), 2),
                                       history_modules_table(history, device, device.peak())}));
+}
+
+TEST_CASE("history: tensors with one stack share a row, and the row's stack has all frames") {
+  const DocumentPtr document = recorded("sdxl-384x256.pickle");
+  const auto& history = *document->as<profiler::MemoryHistory>();
+  const profiler::DeviceHistory& device = history.devices[0];
+  const std::vector<LiveStack> stacks = live_stacks(device, device.peak());
+  std::set<std::pair<profiler::StackId, bool>> seen;
+  int64_t tensors = 0;
+  for (const LiveStack& one : stacks) {
+    CHECK(seen.emplace(one.stack, one.before_recording).second);
+    tensors += one.tensors;
+  }
+  CHECK(tensors == static_cast<int64_t>(device.live_at(device.peak()).size()));
+  CHECK(stacks.size() < device.live_at(device.peak()).size());
+  const std::vector<std::string> lines = profiler::lines_of(history.stacks, stacks.front().stack);
+  CHECK(lines.size() > 4);
+  CHECK_THAT(lines.front(), Catch::Contains(".py:") || Catch::Contains("::"));
+}
+
+TEST_CASE("history: the models of the class that decoded are recognised") {
+  const auto models = [](const char* file) {
+    const DocumentPtr document = recorded(file);
+    const auto& history = *document->as<profiler::MemoryHistory>();
+    return recognised_models(history, history.devices[history.main_device()]);
+  };
+  const std::vector<std::string> pictures = models("autoencoder-kl.pickle");
+  CHECK(std::find(pictures.begin(), pictures.end(), "sdxl") != pictures.end());
+  for (const std::string& name : models("wan2.1-128x128-9-frames.pickle"))
+    CHECK_THAT(name, Catch::StartsWith("wan"));
 }
 
 TEST_CASE("history: however few columns a chart has, its peak stays") {
