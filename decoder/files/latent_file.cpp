@@ -234,7 +234,9 @@ bool is_channels(const Model& model, int64_t extent) {
 std::string models_with_channels(int64_t channels) {
   std::string names;
   for (const std::string& name : built_in_models()) {
-    if (is_channels(resolve_model(name), channels)) names += (names.empty() ? "" : ", ") + name;
+    const Model model = resolve_model(name);
+    if (model.why_no_decoder.empty() && is_channels(model, channels))
+      names += (names.empty() ? "" : ", ") + name;
   }
   return names;
 }

@@ -29,8 +29,16 @@ Direction parse_direction(const std::string& text) {
   throw InputError("--direction: expected decode or encode, found '" + text + "'");
 }
 
+void require_decoder(const Model& model) {
+  if (!model.encoder || !model.graph.encodes()) return;
+  throw InputError(model.config_file + ": " + model.why_no_decoder);
+}
+
 Model for_direction(Model model, Direction direction) {
-  if (!encodes(direction)) return model;
+  if (!encodes(direction)) {
+    require_decoder(model);
+    return model;
+  }
   if (!model.encoder)
     throw InputError(model.config_file + ": Headroom does not encode with " + model.class_name);
   model.graph = model.encoder();
@@ -39,6 +47,7 @@ Model for_direction(Model model, Direction direction) {
 }
 
 Model for_frames(Model model, int64_t frames) {
+  require_decoder(model);
   if (frames != 1 || !model.decodes_clips) return model;
   model.graph = model.graph.of_one_frame();
   model.decodes_clips = false;
@@ -85,7 +94,11 @@ std::string wrong_frames(const Model& model, int64_t frames) {
   const std::string found = ", found " + std::to_string(frames);
   if (!model.decodes_clips)
     return frames == 1 ? "" : model.class_name + " decodes single pictures; expected 1" + found;
-  if (frames < 1 || frames > kMostFrames) return "expected from 1 to " + std::to_string(kMostFrames) + found;
+  const int64_t most = model.encoded_clips ? model.encoded_clips->run_frames : kMostFrames;
+  if (frames < 1 || frames > most)
+    return "expected from 1 to " + std::to_string(most) +
+           (model.encoded_clips ? ", the frames that " + model.class_name + " encodes by themselves" : "") +
+           found;
   const int64_t latent_step = model.latent_frame_step, step = latent_step * picture_scale(model.graph).t;
   const int64_t later = (frames - 1) / step, rest = (frames - 1) % step;
   if (rest == 0) return "";

@@ -30,6 +30,12 @@ Direction direction_of(const Graph& graph);
 /// Throws InputError unless the text is decode or encode.
 Direction parse_direction(const std::string& text);
 
+/// An encoder that takes runs of frames of a clip by themselves. The last frame is repeated to whole runs,
+/// and the last latent frames of the clip are dropped.
+struct EncodedClips {
+  int64_t run_frames = 1, dropped_latent_frames = 0;
+};
+
 /// A layer graph of a VAE, and the latent properties from its config.
 struct Model {
   std::string name;         ///< built-in name, or name of the given folder
@@ -39,6 +45,9 @@ struct Model {
   /// Makes the encoder's graph. Null if Headroom only decodes with the class. Throws InputError if it does
   /// not support the config's encoder.
   std::function<Graph()> encoder{};
+  /// Set for a class with which Headroom only encodes. `graph` is the encoder then.
+  std::string why_no_decoder{};
+  std::optional<EncodedClips> encoded_clips{};
   int64_t latent_channels = 0;
   bool decodes_clips = false;     ///< latents may have several frames
   int64_t latent_frame_step = 1;  ///< the latent frames after a clip's first one are a multiple of this
@@ -60,10 +69,14 @@ struct Model {
   bool force_upcast = false;
 };
 
-/// The model for this direction: `graph` becomes the encoder. Throws InputError if there is none.
+/// Throws InputError if Headroom only encodes with this model, unless it comes from for_direction().
+void require_decoder(const Model& model);
+/// The model for this direction: `graph` becomes the encoder. Throws InputError if there is no encoder, or no
+/// decoder.
 Model for_direction(Model model, Direction direction);
 /// The model for decodes or encodes of `frames` frames. A single frame needs no kernel taps for earlier
 /// frames (Graph::of_one_frame()). A plan is valid only for the model of its request's frames.
+/// Throws InputError for the decode of a model that has no decoder.
 Model for_frames(Model model, int64_t frames);
 
 /// The dtype in which a model decodes if the user requests `asked`. Returns fp32 instead of fp16 if the

@@ -301,6 +301,7 @@ void apply_latent_scale(const Model& model, const std::function<ParameterSource(
 
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
                         const std::string& argument, const std::string& asked) {
+  require_decoder(model);
   StoredLatent stored = read_stored_latent(argument);
   GivenLatent given;
   try {

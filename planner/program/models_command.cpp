@@ -74,8 +74,11 @@ void print_models(const std::vector<Model>& models, std::ostream& out) {
   };
   row("name", "class", "decodes", "latent channels", "spatial factor", "time factor", "parameters");
   for (const Model& model : models) {
-    row(model.name, model.class_name, model.decodes_clips ? "video" : "picture",
-        std::to_string(model.latent_channels), std::to_string(picture_scale(model.graph).y),
+    const char* decodes = !model.why_no_decoder.empty() ? "nothing"
+                          : model.decodes_clips         ? "video"
+                                                        : "picture";
+    row(model.name, model.class_name, decodes, std::to_string(model.latent_channels),
+        std::to_string(picture_scale(model.graph).y),
         model.decodes_clips ? std::to_string(picture_scale(model.graph).t) : "-",
         millions(parameter_elements(model.graph)));
   }

@@ -172,6 +172,15 @@ void bind_model(nb::module_& module) {
       .def_ro("class_name", &Model::class_name)
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
+      .def_ro("why_no_decoder", &Model::why_no_decoder, "Empty unless Headroom only encodes with the class.")
+      .def_prop_ro(
+          "encoded_clips",
+          [](const Model& model) -> std::optional<std::pair<int64_t, int64_t>> {
+            if (!model.encoded_clips) return {};
+            return std::pair(model.encoded_clips->run_frames, model.encoded_clips->dropped_latent_frames);
+          },
+          "(frames, dropped latent frames) of an encoder that takes runs of frames by themselves; otherwise "
+          "None.")
       .def_prop_ro(
           "frames_in_batch", [](const Model& model) { return family_of(model.class_name).frames_in_batch; },
           "True if the class's decode takes the frames of clips as a batch, and their number.")

@@ -14,6 +14,7 @@ from . import _core, gate, over, parts, sampling
 from .amounts import THRIFT, is_plain_number, limit_bytes, whole_size
 from .autocast import own_dtype
 from .changes import shown
+from .clips import encode_clips
 from .compiled import is_own
 from .checkpoints import Described, described
 from .described import device_of, dtype_in_use, dtype_name, loaded_vae_of, model_of, output_name, require_precision
@@ -36,6 +37,12 @@ WITHOUT_EFFECT = {
 }
 """Warnings of attributes by which a VAE's own decode or encode blends."""
 
+TILED_ENCODE = (
+    "vae.enable_tiling() has no effect on encode while Headroom is enabled: it encodes the untiled picture within the limit, so the latent "
+    "differs from that of this VAE's own encode, which blends tiles"
+)
+"""The warning of tiles where Headroom encodes alone."""
+
 INPUTS = {"decode": "latent", "encode": "picture"}
 """Names of inputs in messages."""
 
@@ -57,8 +64,10 @@ class Handle:
         self.options = options
         self.known = known
         self.model = model = known.model
-        self.decoder = ModuleDecoder(vae, model, prover=Prover(model, known.foreign))
-        self.encoder, self.why_no_encoder = _encoder_of(vae, model, self.decoder)
+        self.why_no_decoder = model.why_no_decoder
+        of_decoder = model.for_direction("encode") if self.why_no_decoder else model
+        self.decoder = ModuleDecoder(vae, of_decoder, prover=Prover(of_decoder, known.foreign))
+        self.encoder, self.why_no_encoder = (self.decoder, "") if self.why_no_decoder else _encoder_of(vae, model, self.decoder)
         self._earlier_encode = earlier_encode
         self.last: DecodeReport | None = None
         self._pipeline_bar = weakref.WeakMethod(pipeline_bar) if inspect.ismethod(pipeline_bar) else lambda: pipeline_bar
@@ -80,7 +89,7 @@ class Handle:
     @property
     def held_bytes(self) -> int:
         """Bytes held between decodes: packed weights."""
-        return sum(side.held_bytes for side in (self.decoder, self.encoder) if side is not None)
+        return sum(side.held_bytes for side in {self.decoder, self.encoder} - {None})
 
     def free(self) -> None:
         """Drops packed weights; the next decode or encode packs them again."""
@@ -96,6 +105,8 @@ class Handle:
 
             handle.predict(1536, 2048).require()
         """
+        if direction == "decode" and self.why_no_decoder:
+            raise Unsupported(self.why_no_decoder)
         side = self.decoder if direction == "decode" else self._encoder_for(direction)
         return side.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side))
 
@@ -120,7 +131,7 @@ class Handle:
         options = self.options.of_decode()
         if side.model.direction != self._profiled:
             options["profile"] = None
-        return options if side is self.decoder else {**options, "release": False, "precision": None}
+        return options if side is not self.encoder else {**options, "release": False, "precision": None}
 
     def report(self) -> DecodeReport:
         """The report of the last decode or encode: device, peak in bytes, seconds, and settings of the VAE that were not used.
@@ -252,11 +263,14 @@ class Handle:
         return encoded_output(made, self.model, return_dict)
 
     def _moments(self, x: Any) -> Any:
-        made = self.encoder.decode(
-            x, **self._options_of(self.encoder), dtype=self._dtype(self.vae, x, "encode"), progress=self.options.progress,
-            pipeline_bar=self._pipeline_bar(),
-        )  # fmt: skip
-        self.last = self.encoder.last
+        options = {
+            **self._options_of(self.encoder), "dtype": self._dtype(self.vae, x, "encode"), "progress": self.options.progress,
+            "pipeline_bar": self._pipeline_bar(),
+        }  # fmt: skip
+        if self.encoder.model.encoded_clips is not None and x.dim() == 5 and x.shape[2] > 1:
+            made, self.last = encode_clips(self.encoder, x, **options)
+        else:
+            made, self.last = self.encoder.decode(x, **options), self.encoder.last
         return made
 
     def _original_encode(self, *positional: Any, **keywords: Any) -> Any:
@@ -295,10 +309,10 @@ class Handle:
     def _warn_of_blending(self) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
         for name, message in WITHOUT_EFFECT.items():
-            ours = self.encoder is not None or name != "use_framewise_encoding"
+            ours = (self.encoder is not None or name != "use_framewise_encoding") and not (self.why_no_decoder and name == "use_framewise_decoding")
             if ours and name not in self._warned and getattr(self.vae, name, False):
                 self._warned.add(name)
-                gate.warn(message)
+                gate.warn(TILED_ENCODE if self.why_no_decoder and name == "use_tiling" else message)
 
     def _warn_of_upcast(self) -> None:
         """Warns if decodes on a GPU run in fp32 though the VAE has 16 bits, and tells how much less time and memory bf16 takes."""
@@ -481,7 +495,9 @@ def enable(
     handle._warn_of_blending()
     handle._warn_of_upcast()
     _install(vae, handle, entries)
-    if vae is not vae_or_pipe:
+    if handle.why_no_decoder:
+        gate.warn(f"decode() is the VAE's own: {handle.why_no_decoder}")
+    elif vae is not vae_or_pipe:
         handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
 
@@ -508,8 +524,8 @@ def _install(vae: Any, handle: Handle, entries: dict[str, Entry | None]) -> None
     """Replaces the VAE's methods. Functions of others that lie over Headroom's stay, and call it with its new options."""
     not_compiled()
     join_torch()
-    for kind, side in ((Decode, handle.decoder), (Encode, handle.encoder)):
-        if side is None:
+    for kind, serves in ((Decode, not handle.why_no_decoder), (Encode, handle.encoder is not None)):
+        if not serves:
             continue
         entry = entries[kind.method] or kind(handle)
         entry.handle, handle.entries[kind.method] = handle, entry

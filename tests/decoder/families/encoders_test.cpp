@@ -15,7 +15,8 @@ TEST_CASE("an encoder halves what its decoder doubles") {
   size_t encoders = 0;
   for (const std::string& name : built_in_models()) {
     const Model model = resolve_model(name);
-    if (!model.encoder || name == "wan2.1-upscale2x") continue;  // that decoder alone upscales
+    if (!model.encoder || !model.why_no_decoder.empty()) continue;
+    if (name == "wan2.1-upscale2x") continue;  // that decoder alone upscales
     CAPTURE(name);
     ++encoders;
     const Graph encoder = model.encoder();
@@ -43,6 +44,19 @@ TEST_CASE("a class without an encoder names itself") {
   test::require_input_error([] { for_direction(resolve_model("hunyuan-image-refiner"), Direction::encode); },
                             {"Headroom does not encode with AutoencoderKLHunyuanImageRefiner"});
   test::require_input_error([] { parse_direction("both"); }, {"expected decode or encode, found 'both'"});
+}
+
+TEST_CASE("a class without a decoder encodes, and every way to decode with it says why not") {
+  const Model model = resolve_model("minimax-h3");
+  const std::vector<std::string> why{"minimax-h3: Headroom does not decode", "tiles and cross-faded clips"};
+  test::require_input_error([&] { for_direction(model, Direction::decode); }, why);
+  test::require_input_error([&] { for_frames(model, 1); }, why);
+  const Model encoder = for_direction(model, Direction::encode);
+  CHECK(parameter_elements(encoder.graph) == 180'337'888);
+  CHECK(for_frames(encoder, 1).graph.tensor(TensorId{0}).scale == Axes<int32_t>{1, 16, 16});
+  CHECK(latent_extent(encoder, 1024, 512, 17) == Extent{5, 32, 64});
+  test::require_input_error([&] { latent_extent(encoder, 1024, 512, 21); },
+                            {"expected from 1 to 17", "found 21"});
 }
 
 TEST_CASE("the input of an encode is the picture") {
