@@ -7,10 +7,10 @@ namespace headroom {
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> records;
-    for (auto of_file :
-         {autoencoder_dc_families, autoencoder_kl_families, cogvideox_families, hunyuan_image_families,
-          hunyuan_video_families, hunyuan_video_15_families, ltx_video_families, temporal_decoder_families,
-          wan_families, autoencoder_tiny_families, causal_vae_families, video_autoencoder_kl_families}) {
+    for (auto of_file : {autoencoder_dc_families, autoencoder_kl_families, cogvideox_families,
+                         hunyuan_image_families, hunyuan_video_families, hunyuan_video_15_families,
+                         ltx_video_families, minimax_h3_families, temporal_decoder_families, wan_families,
+                         autoencoder_tiny_families, causal_vae_families, video_autoencoder_kl_families}) {
       for (Family& family : of_file()) records.push_back(std::move(family));
     }
     std::sort(records.begin(), records.end(),

@@ -20,6 +20,7 @@ std::vector<Family> hunyuan_image_families();
 std::vector<Family> hunyuan_video_families();
 std::vector<Family> hunyuan_video_15_families();
 std::vector<Family> ltx_video_families();
+std::vector<Family> minimax_h3_families();
 std::vector<Family> temporal_decoder_families();
 std::vector<Family> wan_families();
 std::vector<Family> autoencoder_tiny_families();

@@ -147,7 +147,11 @@ class EncodeJobs {
       size.extent = nearest;
     }
     const std::string pixels = wrong_pixels(encoder_, size.extent.x, size.extent.y);
-    const std::string frames = wrong_frames(encoder_, size.extent.t);
+    std::string frames = wrong_frames(encoder_, size.extent.t);
+    if (encoder_.encoded_clips && size.extent.t > 1)
+      frames = "expected 1, found " + std::to_string(size.extent.t) +
+               ". This class encodes runs of frames by themselves, and drops latent frames: encode clips in "
+               "Python, by headroom_vae.enable()";
     const std::string wrong = !pixels.empty() ? pixels : frames.empty() ? "" : "frames: " + frames;
     if (!wrong.empty())
       throw InputError(printable(picture.string()) + ": " + wrong +

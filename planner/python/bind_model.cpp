@@ -121,6 +121,11 @@ std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Mode
   return std::tuple(patches.rows, patches.columns, *patches.epsilon);
 }
 
+std::optional<std::pair<int64_t, int64_t>> encoded_clips_of(const Model& model) {
+  if (!model.encoded_clips) return {};
+  return std::pair(model.encoded_clips->run_frames, model.encoded_clips->dropped_latent_frames);
+}
+
 void bind_families(nb::module_& module) {
   module.def("built_in_models", &built_in_models);
   module.def("models_with_channels", &models_with_channels, "channels"_a);
@@ -174,11 +179,7 @@ void bind_model(nb::module_& module) {
       .def_ro("decodes_clips", &Model::decodes_clips)
       .def_ro("why_no_decoder", &Model::why_no_decoder, "Empty unless Headroom only encodes with the class.")
       .def_prop_ro(
-          "encoded_clips",
-          [](const Model& model) -> std::optional<std::pair<int64_t, int64_t>> {
-            if (!model.encoded_clips) return {};
-            return std::pair(model.encoded_clips->run_frames, model.encoded_clips->dropped_latent_frames);
-          },
+          "encoded_clips", &encoded_clips_of,
           "(frames, dropped latent frames) of an encoder that takes runs of frames by themselves; otherwise "
           "None.")
       .def_prop_ro(

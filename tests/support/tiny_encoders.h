@@ -111,6 +111,25 @@ inline DrawnModel random_ltx_video_encoder(Random& random) {
   return encoder_of(config);
 }
 
+/// Random encoder of AutoencoderKLMiniMaxH3, with runs long enough for any drawn clip.
+inline DrawnModel random_minimax_h3_encoder(Random& random) {
+  nlohmann::json config{{"_class_name", "AutoencoderKLMiniMaxH3"}, {"latent_channels", 4}};
+  std::vector<int64_t> widths, pixels, frames;
+  for (int64_t stages = random.integer(1, 3); stages > 0; --stages) {
+    widths.push_back(random.pick<int64_t>({8, 16}));
+    pixels.push_back(random.chance(0.7) ? 2 : 1);
+    frames.push_back(pixels.back() == 2 && random.chance(0.6) ? 2 : 1);
+  }
+  config["block_out_channels"] = widths;
+  config["spatial_downsample_factors"] = pixels;
+  config["temporal_downsample_factors"] = frames;
+  config["layers_per_block"] = random.integer(1, 2);
+  config["norm_num_groups"] = random.pick<int64_t>({2, 4});
+  config["spatial_padding_mode"] = random.pick<std::string>({"reflect", "replicate"});
+  config["clip_length"] = 1 + 8 * 64;
+  return encoder_of(config);
+}
+
 /// Random encoder of AutoencoderKLLTX2Video. Half of its downsamplings average channels.
 inline DrawnModel random_ltx2_encoder(Random& random) {
   nlohmann::json config = tiny_ltx2_video_config();

@@ -91,8 +91,8 @@ TEST_CASE("the built-in models have the parameters of diffusers'") {
     CHECK(model.graph.tensor(model.graph.output()).scale == expected.scale);
     CHECK(model.decodes_clips == expected.clips);
   }
-  // FLUX.2's two and Open-Sora-Plan's have tests of their own.
-  CHECK(built_in_models().size() == all.size() + 3);
+  // FLUX.2's two, MiniMax-H3's and Open-Sora-Plan's have tests of their own.
+  CHECK(built_in_models().size() == all.size() + 4);
   CHECK(resolve_model("wan2.1").latents_std[8] == 3.2687);
   CHECK(resolve_model("qwen-image-2.1").latents_mean.size() == 64);
   CHECK(resolve_model("sdxl").force_upcast);

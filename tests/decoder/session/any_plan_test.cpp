@@ -212,6 +212,10 @@ TEST_CASE("any plan of LTX-Video's encoder gives the values of its untiled encod
   check_any_plan_of_clips(30000, 40, 2, test::random_ltx_video_encoder);
 }
 
+TEST_CASE("any plan of an AutoencoderKLMiniMaxH3's encoder gives the values of its untiled encode") {
+  check_any_plan_of_clips(32000, 40, 2, test::random_minimax_h3_encoder);
+}
+
 TEST_CASE("any plan of LTX-2's encoder gives the values of its untiled encode, within its peak") {
   check_any_plan_of_clips(26000, 40, 2, test::random_ltx2_encoder);
 }

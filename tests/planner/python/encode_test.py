@@ -88,6 +88,32 @@ class Encodes(tiny.Case):
                 with self.subTest(name, frames=frames):
                     self.check(make(), tiny.latent(1, 3, frames, height, width))
 
+    def test_an_encoder_without_a_decoder(self):
+        """MiniMax-H3's. Its class encodes 17 frames by themselves, repeats the last one and drops latent frames at the end."""
+        for changes, lengths in (({}, (1, 2, 5, 17, 18, 40)), ({"clip_length": 9, "token_drop": 0, "spatial_padding_mode": "replicate"}, (9, 12))):
+            vae = tiny.minimax_h3(**changes)
+            for frames in lengths:
+                with self.subTest(frames=frames, **changes):
+                    clip = tiny.latent(2, 3, frames, 24, 40)
+                    theirs = moments_of(vae.encode(clip))
+                    with self.assertWarnsRegex(UserWarning, "decode.. is the VAE's own: Headroom does not decode with MiniMax-H3's VAE"):
+                        handle = headroom_vae.enable(vae, limit="8MiB")
+                    self.assert_close(moments_of(vae.encode(clip)), theirs, 1e-5)
+                    self.assertLessEqual(handle.last.peak_bytes, handle.last.predicted_peak_bytes)
+                    self.assertLessEqual(handle.last.predicted_peak_bytes, 8 * MIB)
+                    self.assertEqual((handle.last.limit_bytes, handle.last.direction), (8 * MIB, "encode"))
+                    self.assertNotIn("decode", vars(vae))
+                    with self.assertRaisesRegex(headroom_vae.Unsupported, "cross-faded clips"):
+                        handle.predict(24, 40)
+                    headroom_vae.disable(vae)
+                    self.assertNotIn("encode", vars(vae))
+        vae.use_tiling = True
+        with self.assertWarnsRegex(UserWarning, "enable_tiling.. has no effect on encode"):
+            headroom_vae.enable(vae)
+        with self.assertRaisesRegex(headroom_vae.InputError, "Headroom does not decode"):
+            headroom_vae.predict("minimax-h3", 256, 256)
+        self.assertTrue(headroom_vae.predict("minimax-h3", 256, 256, 17, direction="encode", limit="1GiB").fits)
+
     def test_a_batch_of_clips(self):
         self.check(tiny.wan(), tiny.latent(3, 3, 5, 16, 24))
 

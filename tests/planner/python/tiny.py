@@ -109,6 +109,18 @@ def hunyuan_image(**config):
     return seeded(diffusers.AutoencoderKLHunyuanImage, **config)
 
 
+def minimax_h3(**config):
+    """Disables tiles, which blend."""
+    config = {
+        "latent_channels": 4, "block_out_channels": (8, 16, 16), "layers_per_block": 1, "norm_num_groups": 4,
+        "spatial_downsample_factors": (2, 2, 2), "temporal_downsample_factors": (1, 2, 2), "decoder_num_layers": 1, "decoder_num_attention_heads": 2,
+        "decoder_attention_head_dim": 8, "latents_mean": (0.0,) * 4, "latents_std": (1.0,) * 4, **config,
+    }  # fmt: skip
+    vae = seeded(diffusers.AutoencoderKLMiniMaxH3, **config)
+    vae.use_tiling = False
+    return vae
+
+
 def hunyuan_video(**config):
     """Disables framewise decoding and encoding, which blend clips of 16 frames and are not exact."""
     config = {
