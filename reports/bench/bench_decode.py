@@ -38,7 +38,9 @@ def limit_list(text: str) -> list[str]:
 
 
 def reference_name(model: str) -> str:
-    return "diffusers" if measure.model_of(model).in_diffusers else "Open-Sora-Plan"
+    if measure.model_of(model).in_diffusers:
+        return "diffusers"
+    return "Open-Sora-Plan" if measure.model_of(model).video else "plain PyTorch"
 
 
 def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, scratch: Path) -> dict[str, tuple[Run, Decode]]:
@@ -60,7 +62,7 @@ def contenders(args: argparse.Namespace, size: tuple[int, int], latent: Path, sc
 
     name = reference_name(args.model)
     reference = {name + UNTILED: theirs("untiled")}
-    if not measure.model_of(args.model).video:
+    if name == "diffusers" and not measure.model_of(args.model).video:
         reference[name + CHANNELS_LAST] = theirs("channels-last")
     reference |= {f"{name}{TILED}{tile}": theirs("tiled", tile) for tile in args.tiles}
     headroom = {f"Headroom, {text}": ours(text) for text in args.limits}

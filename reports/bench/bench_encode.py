@@ -42,7 +42,7 @@ def encode_by_diffusers(model: str, picture: Path, output: Path, threads: int) -
     vae = vae.to_empty(device="cpu").eval()
     pixels = torch.from_numpy(np.load(picture))
     torch.nn.functional.conv2d(torch.zeros(1, 32, 34, 34), torch.zeros(32, 32, 3, 3))
-    for name in ("use_framewise_encoding", "use_framewise_decoding"):
+    for name in ("use_framewise_encoding", "use_framewise_decoding", "use_tiling"):
         if hasattr(vae, name):
             setattr(vae, name, False)
     tidy()

@@ -1,4 +1,5 @@
-"""diffusers' autoencoders, and Open-Sora-Plan's own, without their encoder and with weights from a folder or a seed."""
+"""diffusers' autoencoders, Open-Sora-Plan's own, and plain PyTorch modules of others, without their encoder and with weights from a folder or
+a seed."""
 
 import json
 import sys
@@ -11,8 +12,13 @@ from safetensors import safe_open
 from measure import ROOT, model_config, model_of
 
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
+from hunyuan_image3 import HunyuanImage3  # noqa: E402
 from open_sora_plan import load_model_class  # noqa: E402
 from random_weights import fill_module  # noqa: E402
+
+
+PLAIN = {"hunyuan-image-3": HunyuanImage3}
+"""Decoders of built-in models without code in diffusers: modules of tests/reference."""
 
 
 def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
@@ -26,7 +32,8 @@ def model_family(model: str, source: Path | None) -> type[torch.nn.Module]:
 def build(model: str, source: Path | None = None) -> torch.nn.Module:
     """The autoencoder without its encoder, its weights allocated but not touched."""
     with torch.device("meta"):
-        vae = model_family(model, source).from_config(model_config(model))
+        make = PLAIN.get(model) or model_family(model, source).from_config
+        vae = make(model_config(model))
     vae.encoder, vae.quant_conv = torch.nn.Module(), None  # an empty module, because some classes count its layers
     return vae.to_empty(device="cpu").eval()
 
