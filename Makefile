@@ -36,7 +36,7 @@ help:
 	@sed -n 's/^# make /make /p' Makefile
 
 library: packages
-	cmake --preset demo -B build/library $(CMAKE_ARGS)
+	cmake --preset demo -B build/library -DHEADROOM_QUICK=ON $(CMAKE_ARGS)
 	cmake --build build/library --target headroom_c -j $(JOBS)
 
 demo: packages

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 import unittest
 
@@ -34,6 +36,18 @@ class Pack(unittest.TestCase):
             inputs = [given for part in node.INPUT_TYPES().values() for given in part]
             for given in (*inputs, *node.RETURN_NAMES):
                 self.assertIn(f"| `{given}` |", page)
+
+    def test_example_files_are_those_that_workflows_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([sys.executable, self.FOLDER / "example_files.py", folder], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            latent, vae = (pathlib.Path(line) for line in run.stdout.splitlines())
+            self.assertLess(latent.stat().st_size + vae.stat().st_size, 6 << 20)
+        for name, named in (("decode_saved_latent", {latent.name, vae.name}), ("encode_picture", {vae.name})):
+            workflow = json.loads((self.FOLDER / f"example_workflows/{name}.json").read_text())
+            values = {str(value) for node in workflow["nodes"] for value in node["widgets_values"]}
+            self.assertLessEqual(named, values)
+            self.assertEqual({value for value in values if value.endswith((".latent", ".safetensors"))}, named)
 
     def test_example_workflows_fit_the_nodes(self):
         known, used = nodes().NODE_CLASS_MAPPINGS, set()

@@ -89,10 +89,10 @@ class Server(unittest.TestCase):
 
     @classmethod
     def write_files(cls):
-        """Random weights of Stable Diffusion's VAE in their original names, a latent as SaveLatent writes it, and a picture."""
+        """The files of the examples, random weights of Stable Diffusion's VAE in their original names, and a picture."""
         import comfyui_stand_in
         import numpy
-        from comfyui_families_test import FAMILIES, fill, random_latent
+        from comfyui_families_test import FAMILIES, fill
         from PIL import Image
         from safetensors.torch import save_file
 
@@ -106,8 +106,7 @@ class Server(unittest.TestCase):
         save_file(state, cls.base / "models/vae/vae.safetensors")
         pixels = numpy.random.default_rng(0).integers(0, 256, (100, 132, 3), dtype=numpy.uint8)  # no latent has this height and width
         Image.fromarray(pixels).save(cls.base / "input/example.png")
-        latent = {"latent_tensor": random_latent(1, 4, 24, 20), "latent_format_version_0": torch.tensor([])}
-        save_file(latent, cls.base / "input/headroom_example.latent")
+        subprocess.run([sys.executable, PACK / "example_files.py", cls.base], check=True, stdout=subprocess.DEVNULL)
 
     @classmethod
     def get(cls, path: str, data: dict | None = None) -> bytes:
@@ -144,7 +143,7 @@ class Server(unittest.TestCase):
                 node["class_type"], node["inputs"] = "VAEDecode", {name: node["inputs"][name] for name in ("samples", "vae")}
         prompt = {number: node for number, node in prompt.items() if node["class_type"] != "PreviewAny"}
         ours, theirs = self.picture(outputs), self.picture(self.run_prompt(prompt))
-        self.assertEqual(ours.shape, (192, 160, 3))
+        self.assertEqual(ours.shape, (768, 1024, 3))
         self.assertGreater(float(theirs.float().std()), 10)
         self.assertLessEqual(int((ours - theirs).abs().max()), 1)
 
@@ -152,6 +151,7 @@ class Server(unittest.TestCase):
         from safetensors.torch import load_file
 
         prompt = prompt_of(json.loads((PACK / "example_workflows/encode_picture.json").read_text()), self.known)
+        next(node for node in prompt.values() if node["class_type"] == "VAELoader")["inputs"]["vae_name"] = "vae.safetensors"
         folder = self.base / "output/latents"
         texts = [found["text"][0] for found in self.run_prompt(prompt).values() if "text" in found]
         self.assertRegex(texts[0], r"on cpu in fp32, peak [0-9.]+ MiB \(predicted [0-9.]+ MiB\).*\n.*; cropped from 132×100 to 128×96 pixels")
