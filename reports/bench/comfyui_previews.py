@@ -3,7 +3,7 @@
 
     HEADROOM_COMFYUI=~/ComfyUI PYTHONPATH=build/python build/venv/bin/python reports/bench/comfyui_previews.py --out docs/pictures
 
-Needs a clone of ComfyUI with its packages. Exits with an error if any preview is flat or has no finished row. There is no preview before
+Needs a clone of ComfyUI with its packages. Exits with an error if any preview is flat or has no finished pixel. There is no preview before
 the first rows exist.
 """
 
@@ -51,12 +51,13 @@ def previews() -> tuple[list[tuple[int, object]], object]:
 
 
 def faults(preview: object, picture: object) -> list[str]:
-    """Why a preview is not what a user should see. Rows that are not done are black."""
+    """Why a preview is not what a user should see. Pixels that are not done are grey."""
     pixels = numpy.asarray(preview, dtype=float)
-    step = -(-picture.shape[0] // pixels.shape[0])
-    whole = (picture[::step, ::step].numpy() * 255)[: pixels.shape[0], : pixels.shape[1]]
-    done = numpy.abs(pixels - whole).max(axis=(1, 2)) < 2
-    return [text for text, wrong in (("is flat", pixels[done].std() < FLAT if done.any() else True), ("has no finished row", not done.any())) if wrong]
+    step = -(-max(picture.shape[:2]) // max(preview.size))
+    done = pixels[numpy.abs(pixels - picture[::step, ::step].numpy() * 255).max(axis=2) < 2]
+    if not len(done):
+        return ["has no finished pixel"]
+    return ["is flat"] if done.std() < FLAT else []
 
 
 def main() -> int:
@@ -67,6 +68,7 @@ def main() -> int:
     found, picture = previews()
     for percent, preview in found:
         if wrong := faults(preview, picture):
+            preview.save(out / "comfyui-preview-fault.png")
             sys.exit(f"comfyui_previews.py: the preview at {percent} % {' and '.join(wrong)}")
     print(f"{len(found)} previews, none flat")
     for share in SHARES:
