@@ -486,6 +486,8 @@ PIXELS = {
     "Wan 2.1, Qwen-Image": [(1, 64, 50, 3), (7, 48, 32, 3)],
     "Wan 2.2": [(1, 64, 48, 3), (6, 48, 32, 3)],
     "LTX-2": [(1, 64, 96, 3), (9, 64, 96, 3)],
+    "LTX-Video": [(1, 64, 96, 3), (9, 64, 96, 3)],
+    "HunyuanVideo": [(1, 64, 96, 3)],
 }
 """Shapes of pictures for the families that this version of ComfyUI encodes as Headroom does."""
 
