@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -17,6 +18,9 @@
 #include "decoder/plan/plan.h"
 
 namespace headroom {
+
+class StreamFrames;
+struct BlockFrames;
 
 /// Copies between device memory and host memory, for devices whose memory the host cannot access.
 class HostCopies {
@@ -42,6 +46,17 @@ struct DeviceTile {
 struct InSeries {
   const void* before = nullptr;  ///< the previous block, if it is in memory
   int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
+};
+
+/// Identifies memory that stays between the blocks of a stream. It is asked for again only after it was
+/// freed.
+struct StatePlace {
+  int64_t pass = -1;   ///< of a carried tile. -1: frames of a kept tensor. -2: the device's own
+  int64_t number = 0;  ///< the step, or the tensor
+  int64_t band = 0;    ///< of a carried tile, or the number of a kept tensor's block
+  int64_t column = 0;
+  int64_t item = 0;
+  friend auto operator<=>(const StatePlace&, const StatePlace&) = default;
 };
 
 /// A block of keys and values of one item, for the attention of one frame's queries over all blocks in turn.
@@ -102,6 +117,19 @@ class Device {
   /// Allocates a tile. Its values are uninitialised.
   virtual DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) = 0;
   virtual MemoryMeter& memory() = 0;
+
+  // Memory that stays between the blocks of a stream.
+  /// Like allocate(), for frames of a kept tensor.
+  virtual std::shared_ptr<void> allocate_state(const StatePlace& /*place*/, int64_t bytes) {
+    return allocate(bytes, {});
+  }
+  /// Like make_tile(), for a tile that a step carries along the time. `place` is that of the first item.
+  virtual DeviceTile make_state_tile(const StatePlace& /*place*/, const Region& region, int64_t channels,
+                                     int64_t items) {
+    return make_tile(region, channels, items);
+  }
+  /// Call before each block of a stream. `before` is where the stream is.
+  virtual void begin_block(const StreamFrames& /*before*/, const BlockFrames& /*block*/) {}
 
   /// Copies items of the latent, stored as C×T×H×W planes, into an fp32 view.
   virtual void load_latent(const ArrayView& latent, int64_t first_item, const MapView& view,

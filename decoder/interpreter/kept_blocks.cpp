@@ -67,7 +67,7 @@ void KeptMap::acquire(const Interval& blocks) {
       const int64_t bytes = view_.region.t.length() * view_.block_rows * view_.region.x.length() *
                             view_.channels * bytes_per_element(view_.dtype);
       const void* before = b > 0 ? storage_[i - 1].get() : nullptr;
-      storage_[i] = allocate_(bytes, {before, view_.blocks_per_item - 1 - b});
+      storage_[i] = allocate_(i, bytes, {before, view_.blocks_per_item - 1 - b});
       view_.blocks[i] = storage_[i].get();
     }
   }
@@ -106,34 +106,34 @@ void KeptMap::follow(const std::map<const void*, void*>& moved) {
   }
 }
 
-namespace {
-
-KeptMap::Allocate memory_of(Device& device) {
-  return [&device](int64_t bytes, const InSeries& series) { return device.allocate(bytes, series); };
-}
-
-}  // namespace
-
 KeptBlocks::KeptBlocks(const Graph& graph, const Plan& plan, const Sizes& sizes, Device& device,
                        BlockTransfers* transfers)
-    : graph_(graph),
-      plan_(plan),
-      sizes_(sizes),
-      device_(device),
-      allocate_(memory_of(device)),
-      transfers_(transfers) {}
+    : graph_(graph), plan_(plan), sizes_(sizes), device_(device), transfers_(transfers) {}
 
 KeptBlocks::~KeptBlocks() {
   // After an error transfers may still be running, and their memory is about to be freed.
   if (transfers_ != nullptr) transfers_->abandon();
 }
 
-KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames) const {
+KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames, KeptMap::Allocate allocate) const {
   const Tensor& tensor = graph_.tensor(kept.tensor);
   const Extent extent = extent_of(tensor, sizes_.latent);
   const Region region{frames, kept.rows.value_or(Interval{0, extent.y}), {0, extent.x}};
   const Dtype dtype = kept.tensor == graph_.input() ? Dtype::fp32 : sizes_.dtype;
-  return {kept, region, tensor.channels, sizes_.items, dtype, allocate_};
+  return {kept, region, tensor.channels, sizes_.items, dtype, std::move(allocate)};
+}
+
+KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames) const {
+  return map_of(kept, frames, [&device = device_](size_t, int64_t bytes, const InSeries& series) {
+    return device.allocate(bytes, series);
+  });
+}
+
+KeptMap KeptBlocks::tail_of(const KeptTensor& kept, const Interval& frames) const {
+  const auto tensor = static_cast<int64_t>(kept.tensor);
+  return map_of(kept, frames, [&device = device_, tensor](size_t number, int64_t bytes, const InSeries&) {
+    return device.allocate_state({.number = tensor, .band = static_cast<int64_t>(number)}, bytes);
+  });
 }
 
 KeptTensor KeptBlocks::input() const {
@@ -148,14 +148,14 @@ void KeptBlocks::move_state(StreamState& state, const std::map<TensorId, Interva
     const Interval& frames = tails.at(entry.tensor);
     if (frames.length() == 0) continue;
     if (state.reads()) {
-      KeptMap map = map_of(entry, frames);
+      KeptMap map = tail_of(entry, frames);
       map.acquire({0, map.view().blocks_per_item});
       tails_.insert_or_assign(entry.tensor, std::move(map));
     }
     const MapView& view = tails_.at(entry.tensor).view();
     const Extent block{frames.length(), view.block_rows, view.region.x.length()};
     for (void* values : view.blocks)
-      state.move(values, positions(block) * view.channels * bytes_per_element(view.dtype));
+      state.move(device_, values, positions(block) * view.channels * bytes_per_element(view.dtype));
   }
 }
 
@@ -205,7 +205,7 @@ void KeptBlocks::save_tail(TensorId tensor, const Interval& blocks) {
   if (frames == frames_->tails.end() || frames->second.length() == 0 || blocks.length() <= 0) return;
   const KeptMap& map = maps_.at(tensor);
   const auto [tail, is_new] = next_tails_.try_emplace(
-      tensor, map_of({.tensor = tensor, .block_rows = map.view().block_rows}, frames->second));
+      tensor, tail_of({.tensor = tensor, .block_rows = map.view().block_rows}, frames->second));
   tail->second.acquire(blocks);
   copy_rows(map, tail->second, blocks);
 }

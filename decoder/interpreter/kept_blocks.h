@@ -45,8 +45,8 @@ class StagedBlocks {
 /// A kept tensor in memory: the blocks that are there now.
 class KeptMap {
  public:
-  /// Allocates `bytes`. The last copy of the pointer frees them.
-  using Allocate = std::function<std::shared_ptr<void>(int64_t bytes, const InSeries& series)>;
+  /// Allocates `bytes` for the block of this number. The last copy of the pointer frees them.
+  using Allocate = std::function<std::shared_ptr<void>(size_t number, int64_t bytes, const InSeries& series)>;
 
   /// `region` has the rows of `kept`.
   KeptMap(const KeptTensor& kept, const Region& region, int64_t channels, int64_t items, Dtype dtype,
@@ -135,7 +135,9 @@ class KeptBlocks {
     BlockTransfers::Ticket last_fetch = 0;
   };
 
+  KeptMap map_of(const KeptTensor& kept, const Interval& frames, KeptMap::Allocate allocate) const;
   KeptMap map_of(const KeptTensor& kept, const Interval& frames) const;
+  KeptMap tail_of(const KeptTensor& kept, const Interval& frames) const;
   KeptTensor input() const;
   void begin_tensor(const KeptTensor& entry);
   // The last frames of a kept tensor wait between blocks of a stream in maps of their own. A block of rows
@@ -156,7 +158,6 @@ class KeptBlocks {
   const Plan& plan_;
   const Sizes sizes_;
   Device& device_;
-  const KeptMap::Allocate allocate_;
   BlockTransfers* transfers_;
   const BlockFrames* frames_ = nullptr;
   std::map<TensorId, KeptMap> maps_;

@@ -129,18 +129,23 @@ void Stream::push(const ArrayView& input, bool ends, PictureSink& sink) {
   ended_ = true;  // until the blocks have run
   while (frames_.latent_frames() < latents || (ends && latents > 0 && !frames_.complete())) {
     const int64_t now = std::min(latents, frames_.latent_frames() + block_);
+    const StreamFrames before = frames_;
     const BlockFrames block = frames_.advance(now, ends && now == latents);
     const bool is_input = waiting_.shape[kFrames] == 0 && block.input == Interval{taken_, taken};
     if (is_input) {
-      run_block(input, block, block_sink);
+      run_block(input, before, block, block_sink);
     } else {
-      run_block(part(input, block.input), block, block_sink);
+      run_block(part(input, block.input), before, block, block_sink);
     }
   }
   waiting_ = part(input, {input_frames(latents), taken});
   taken_ = taken;
-  ended_ = ends;
-  if (!ends) return;
+  ended_ = false;
+  if (ends) end();
+}
+
+void Stream::end() {
+  ended_ = true;
   interpreters_.clear();
   devices_.clear();
 }
@@ -176,9 +181,12 @@ void Stream::restore(std::span<const std::byte> bytes) {
   ended_ = false;
 }
 
-void Stream::run_block(const ArrayView& input, const BlockFrames& block, PictureSink& sink) {
-  for (size_t i = 0; i < interpreters_.size(); ++i)
+void Stream::run_block(const ArrayView& input, const StreamFrames& before, const BlockFrames& block,
+                       PictureSink& sink) {
+  for (size_t i = 0; i < interpreters_.size(); ++i) {
+    devices_[i]->begin_block(before, block);
     interpreters_[i]->run_block(input, static_cast<int64_t>(i) * plan_.micro_batch, sink, block);
+  }
 }
 
 }  // namespace headroom

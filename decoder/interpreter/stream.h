@@ -44,6 +44,9 @@ class Stream {
   /// it is no state of this plan, and LimitExceeded.
   void restore(std::span<const std::byte> state);
 
+  /// Frees all memory. The stream has ended.
+  void end();
+
   int64_t frames_taken() const { return taken_; }
   int64_t frames_made() const { return frames_.emitted(); }
   bool ended() const { return ended_; }
@@ -54,7 +57,8 @@ class Stream {
   int64_t latent_frames(int64_t taken) const;
   /// Input frames of these latent frames.
   int64_t input_frames(int64_t latent_frames) const;
-  void run_block(const ArrayView& input, const BlockFrames& block, PictureSink& sink);
+  void run_block(const ArrayView& input, const StreamFrames& before, const BlockFrames& block,
+                 PictureSink& sink);
   /// The frames of the clip in `frames`: of those that wait, and of those of `input`, which follow them.
   Array part(const ArrayView& input, const Interval& frames) const;
 

@@ -136,6 +136,7 @@ Counts counted_stream(const Model& model, const Plan& plan, const Blocks& blocks
 StreamMemory stream_memory(const Model& model, const Plan& plan, int64_t block, const MemoryModel& memory) {
   const Sizes sizes = sizes_of(model.graph, plan);
   StreamMemory found;
+  found.reserve_bytes = plan.reserve_bytes;
   found.delay_frames = delay_frames(model.graph, plan);
   if (plan.weights == WeightResidency::resident)
     found.weights_bytes = allocated_bytes(resident_weights_bytes(model.graph, sizes.storage()), sizes);

@@ -12,7 +12,8 @@ namespace headroom {
 struct StreamMemory {
   int64_t weights_bytes = 0;  ///< packed weights that stay; streams of one model share them
   int64_t state_bytes = 0;    ///< the most that stays between two blocks
-  int64_t peak_bytes = 0;     ///< the most at any time: weights, state and work, without the plan's reserve
+  int64_t peak_bytes = 0;     ///< the most at any time: weights, state and work
+  int64_t reserve_bytes = 0;  ///< taken beside these, by libraries and by the frames that a block returns
   int64_t delay_frames = 0;   ///< decoder/schedule/stream_frames.h
   int64_t work_bytes() const { return peak_bytes - weights_bytes - state_bytes; }
 };
@@ -23,9 +24,10 @@ struct StreamPlan {
   Plan plan;
   int64_t block = 1;
   StreamMemory memory{};
+  int64_t streams = 1;  ///< that the plan was made for
   /// The most that this many streams take together. They share weights and take turns.
-  int64_t peak_bytes(int64_t streams = 1) const {
-    return memory.peak_bytes + plan.reserve_bytes + (streams - 1) * memory.state_bytes;
+  int64_t peak_bytes(int64_t together = 1) const {
+    return memory.peak_bytes + memory.reserve_bytes + (together - 1) * memory.state_bytes;
   }
 };
 

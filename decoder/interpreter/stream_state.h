@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decoder/base/errors.h"
+#include "decoder/interpreter/device.h"
 
 namespace headroom {
 
@@ -17,6 +18,13 @@ class StreamState {
  public:
   StreamState() = default;  ///< writes
   explicit StreamState(std::span<const std::byte> from) : from_(from), reads_(true) {}
+  /// Reads nothing: memory of the state is allocated, and gets no values.
+  static StreamState without_values() {
+    StreamState state;
+    state.reads_ = true;
+    state.has_values_ = false;
+    return state;
+  }
 
   bool reads() const { return reads_; }
   /// Throws InputError if a state that is read has no more bytes.
@@ -32,6 +40,16 @@ class StreamState {
       from_ = from_.subspan(count);
     }
   }
+  /// Moves values in the device's memory.
+  void move(Device& device, void* values, int64_t bytes) {
+    if (!has_values_) return;
+    HostCopies* const copies = device.host_copies();
+    if (copies == nullptr) return move(values, bytes);
+    std::vector<std::byte> on_host(static_cast<size_t>(bytes));
+    if (!reads_) copies->to_host({{values, bytes}}, on_host.data());
+    move(on_host.data(), bytes);
+    if (reads_) copies->to_device(on_host.data(), {{values, bytes}});
+  }
   void move(int64_t& number) { move(&number, sizeof number); }
   void require_end() const {
     if (!from_.empty()) throw wrong("has " + std::to_string(from_.size()) + " bytes too many");
@@ -44,7 +62,7 @@ class StreamState {
  private:
   std::vector<std::byte> written_;
   std::span<const std::byte> from_;
-  bool reads_ = false;
+  bool reads_ = false, has_values_ = true;
 };
 
 }  // namespace headroom

@@ -41,7 +41,7 @@ void CarriedTiles::allocate_for_all_columns(size_t slot) {
     begins.push_back(across);
     across += columns.back().length();
   }
-  const DeviceTile all = allocate(step, {{0, 1}, {0, rows}, {0, across}});
+  const DeviceTile all = allocate(slot, {{0, 1}, {0, rows}, {0, across}});
   for (size_t column = 0; column < columns.size(); ++column) {
     DeviceTile& own = buffers(column, 0)[slot] = all;
     own.view.region.x = columns[column];
@@ -50,9 +50,15 @@ void CarriedTiles::allocate_for_all_columns(size_t slot) {
   }
 }
 
-DeviceTile CarriedTiles::allocate(const Step& step, const Region& region) {
-  events_.allocating(MemoryKind::workspace, step.tensor);
-  DeviceTile tile = device_.make_tile(region, graph_.tensor(step.tensor).channels, sizes_.items);
+DeviceTile CarriedTiles::allocate(size_t slot, const Region& region) {
+  const TensorId tensor = pass_->steps[slot].tensor;
+  const int64_t channels = graph_.tensor(tensor).channels;
+  events_.allocating(MemoryKind::workspace, tensor);
+  const auto at = [](size_t number) { return static_cast<int64_t>(number); };
+  DeviceTile tile = axis_ == Axis::t
+                        ? device_.make_state_tile({at(number_), at(slot), at(place_.band), at(place_.column)},
+                                                  region, channels, sizes_.items)
+                        : device_.make_tile(region, channels, sizes_.items);
   events_.holds_tile(tile.view.blocks[0]);
   return tile;
 }
@@ -79,7 +85,7 @@ void CarriedTiles::save(size_t slot, const MapView& made) {
   Region region = made.region;
   at(region, axis_) = {kept.begin, kept.begin + positions};
   DeviceTile& buffer_of_step = (*own_)[slot];
-  if (buffer_of_step.empty()) buffer_of_step = allocate(step, region);
+  if (buffer_of_step.empty()) buffer_of_step = allocate(slot, region);
   at(buffer_of_step.view.region, axis_) = at(region, axis_) = kept;
   device_.copy(made, buffer_of_step.view, region, sizes_.items);
 }
@@ -118,11 +124,12 @@ void CarriedTiles::move_tiles(StreamState& state, const TilePlace& place) {
       const TileAxis axis = axis_of(step, Axis::t);
       Region region = tile_region(graph_, *pass_, step, place.grid, sizes_.latent);
       region.t = {axis.present(next).begin, axis.present(next).begin + positions_along};
-      tile = allocate(step, region);
+      tile = allocate(slot, region);
       tile.view.region.t.end = axis.made(next).begin;
     }
     const int64_t values = positions(extent_of(tile.view.region)) * tile.view.channels;
-    for (void* block : tile.view.blocks) state.move(block, values * bytes_per_element(tile.view.dtype));
+    for (void* block : tile.view.blocks)
+      state.move(device_, block, values * bytes_per_element(tile.view.dtype));
   }
 }
 

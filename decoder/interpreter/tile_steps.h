@@ -62,7 +62,7 @@ class CarriedTiles {
   }
   /// Rows are carried from band to band, so all bands share the buffers of a column.
   OfSteps& buffers(size_t column, size_t band);
-  DeviceTile allocate(const Step& step, const Region& region);
+  DeviceTile allocate(size_t step, const Region& region);
   void allocate_for_all_columns(size_t step);
 
   const Graph& graph_;

@@ -90,7 +90,7 @@ KeptMap CpuOperands::blocks(int64_t positions, int64_t channels) {
   const int64_t row_bytes = channels * bytes_per_element(dtype_);
   const int64_t rows = std::clamp<int64_t>(MemoryModel{}.block_bytes / row_bytes, 1, positions);
   KeptMap map(KeptTensor{.block_rows = rows}, whole({1, positions, 1}), channels, 1, dtype_,
-              [&pool = pool_](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+              [&pool = pool_](size_t, int64_t bytes, const InSeries&) { return pool.take(bytes); });
   map.acquire({0, map.view().blocks_per_item});
   const std::shared_ptr<void> values = filled_buffer(pool_, rows * channels, dtype_);
   for (void* block : map.view().blocks)

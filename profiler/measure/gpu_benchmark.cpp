@@ -178,7 +178,7 @@ KeptMap GpuOperands::blocks(int64_t positions, int64_t channels) {
   const int64_t rows =
       std::min(positions, std::max(least_rows, std::max<int64_t>(1, MemoryModel{}.block_bytes / row_bytes)));
   KeptMap map(KeptTensor{.block_rows = rows}, whole({1, positions, 1}), channels, 1, dtype_,
-              [this](int64_t bytes, const InSeries&) { return device_.allocate(bytes, {}); });
+              [this](size_t, int64_t bytes, const InSeries&) { return device_.allocate(bytes, {}); });
   map.acquire({0, map.view().blocks_per_item});
   for (void* block : map.view().blocks) fill(block, rows * row_bytes);
   return map;

@@ -83,7 +83,7 @@ struct Clip {
 
   KeptMap stored(LimitedPool& pool, const std::vector<float>& all, int64_t block_rows) const {
     KeptMap map(KeptTensor{.block_rows = block_rows}, whole(extent()), channels, items, dtype,
-                [&](int64_t bytes, const InSeries&) { return pool.take(bytes); });
+                [&](size_t, int64_t bytes, const InSeries&) { return pool.take(bytes); });
     map.acquire({0, map.view().blocks_per_item});
     each_row({{0, frames}, {0, rows}, {0, columns}}, [&](const Row& row) {
       kernels::narrow(dtype, all.data() + place(row, 0), map.view().place(row, 0), columns * channels);
