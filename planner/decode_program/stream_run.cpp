@@ -52,7 +52,7 @@ PlannedStream plan_blocks(const StreamOptions& options, std::vector<int64_t> sha
 /// A stream that writes its frames to standard output.
 class FramesOut {
  public:
-  FramesOut(CpuStream& stream, const FrameRate& rate) : stream_(stream), rate_(rate) {}
+  FramesOut(OpenStream& stream, const FrameRate& rate) : stream_(stream), rate_(rate) {}
 
   void push(const Array& block, bool ends) {
     std::optional<Y4mSink> sink;
@@ -64,7 +64,7 @@ class FramesOut {
   int64_t frames() const { return frames_; }
 
  private:
-  CpuStream& stream_;
+  OpenStream& stream_;
   const FrameRate rate_;
   int64_t frames_ = 0;
 };
@@ -85,7 +85,7 @@ std::string run_stream(const StreamOptions& options, Notes& notes) {
   start_libraries(options.threads);
   const auto start = std::chrono::steady_clock::now();
   const auto streams = std::make_shared<CpuStreams>(planned.model, weights);
-  const std::unique_ptr<CpuStream> stream = streams->open(planned.plan);
+  const std::unique_ptr<OpenStream> stream = streams->open(planned.plan);
   FramesOut out(*stream, options.frame_rate);
   notes.say();
   const bool scaled = options.latent_scale == "model" ||

@@ -44,7 +44,7 @@ std::shared_ptr<CpuStreams> open_streams(std::shared_ptr<Model> model, const nb:
 
 /// Writes the frames of a push to what `out` returns, a function of their shape. It is not called if there
 /// are none.
-void push(CpuStream& self, const nb::object& block, bool ends, const nb::object& out, int threads) {
+void push(OpenStream& self, const nb::object& block, bool ends, const nb::object& out, int threads) {
   const Stored held = stored_array(block, "block");
   std::vector<float> widened;
   const ArrayView input = view_of(held, widened, "block");
@@ -116,14 +116,14 @@ void bind_stream_plan(nb::module_& module) {
 
 void bind_streams(nb::module_& module) {
   bind_stream_plan(module);
-  nb::class_<CpuStream>(module, "Stream", "One stream.")
+  nb::class_<OpenStream>(module, "Stream", "One stream.")
       .def("push", &push, "block"_a, "ends"_a, "out"_a, "threads"_a)
       .def("state",
-           [](CpuStream& self) {
+           [](OpenStream& self) {
              const std::vector<std::byte> state = self.state();
              return nb::bytes(state.data(), state.size());
            })
-      .def_prop_ro("measured_peak_bytes", &CpuStream::measured_peak_bytes);
+      .def_prop_ro("measured_peak_bytes", &OpenStream::measured_peak_bytes);
   nb::class_<CpuStreams>(module, "Streams", "Streams of one model, which share packed weights.")
       .def(
           "open",

@@ -8,6 +8,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/drawn_plans.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/streamed.h"
 #include "tests/support/tiny_encoders.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -15,87 +16,12 @@
 namespace headroom {
 namespace {
 
+using test::frames_of;
+using test::push;
+using test::push_nowhere;
 using test::Random;
-
-/// Frames [begin, end) of a clip N×C×T×H×W.
-Array frames_of(const Array& clip, const Interval& frames) {
-  Array part{clip.shape, {}};
-  part.shape[2] = frames.length();
-  const int64_t positions = clip.shape[3] * clip.shape[4];
-  for (int64_t plane = 0; plane < clip.shape[0] * clip.shape[1]; ++plane) {
-    const auto first = clip.values.begin() + (plane * clip.shape[2] + frames.begin) * positions;
-    part.values.insert(part.values.end(), first, first + frames.length() * positions);
-  }
-  return part;
-}
-
-/// Writes the frames of one push after those of earlier ones.
-class Following final : public PictureSink {
- public:
-  Following(PictureSink& clip, PictureShape shape, int64_t first, int64_t frames)
-      : PictureSink((shape.frames = std::max<int64_t>(1, frames), shape)), clip_(clip), first_(first) {}
-
- private:
-  void put(int64_t item, const Region& region, const float* pixels) override {
-    Region own = region;
-    own.t = {region.t.begin + first_, region.t.end + first_};
-    clip_.write(item, own, pixels);
-  }
-  void complete() override {}
-  PictureSink& clip_;
-  int64_t first_;
-};
-
-struct Streamed {
-  Array clip;
-  int64_t state_bytes = 0, peak_bytes = 0;
-  std::vector<int64_t> made;  ///< frames of each push
-};
-
-/// Pushes frames [begin, end) of the input, and writes the output behind the `made` frames of earlier pushes.
-int64_t push(CpuStream& stream, const Array& input, const Interval& frames, PictureSink& clip, int64_t made) {
-  std::optional<Following> sink;
-  return stream.push(frames_of(input, frames), frames.length() == 0,
-                     [&](const PictureShape& shape) -> PictureSink& {
-                       return sink.emplace(clip, shape, made, shape.frames);
-                     });
-}
-
-void push_nowhere(CpuStream& stream, const Array& block, bool ends = false) {
-  std::optional<DiscardingSink> sink;
-  stream.push(block, ends, [&](const PictureShape& shape) -> PictureSink& { return sink.emplace(shape); });
-}
-
-/// Streams the input in blocks that `next(taken)` draws, and requires that each frame is written once.
-/// `between(stream)` may replace the stream between two blocks.
-template <typename Next, typename Between>
-Streamed streamed(std::unique_ptr<CpuStream>& stream, const Model& model, const Request& request,
-                  const Array& input, const Next& next, const Between& between) {
-  const PictureShape shape = test::picture_shape(model, request);
-  test::MemorySink clip(shape);
-  Streamed result;
-  int64_t taken = 0, made = 0;
-  while (!stream->ended()) {
-    between(stream);
-    const int64_t frames = next(taken);
-    const int64_t ready = push(*stream, input, {taken, taken + frames}, clip, made);
-    taken += frames;
-    made += ready;
-    result.made.push_back(ready);
-    result.state_bytes = std::max(result.state_bytes, stream->state_bytes());
-    result.peak_bytes = std::max(result.peak_bytes, stream->measured_peak_bytes());
-  }
-  CHECK(made == shape.frames);
-  CHECK(clip.overwritten == 0);
-  result.clip = std::move(clip.picture);
-  return result;
-}
-
-template <typename Next>
-Streamed streamed(std::unique_ptr<CpuStream>& stream, const Model& model, const Request& request,
-                  const Array& input, const Next& next) {
-  return streamed(stream, model, request, input, next, [](const auto&) {});
-}
+using test::Streamed;
+using test::streamed;
 
 StreamPlan stream_plan(const Model& model, Plan plan, int64_t block) {
   const MemoryModel memory = planner::CostModel(model.graph).memory();
@@ -129,7 +55,7 @@ void check_drawn(const Model& of_class, Random& random, uint64_t seed) {
   auto stream = streams->open(planned);
   const auto next = [&](int64_t taken) { return std::min(input.shape[2] - taken, random.integer(1, 5)); };
   // Another process goes on with the state, with weights of its own.
-  const auto between = [&](std::unique_ptr<CpuStream>& running) {
+  const auto between = [&](std::unique_ptr<OpenStream>& running) {
     if (random.chance(0.3))
       running = std::make_shared<CpuStreams>(model, source)->open(planned, running->state());
   };
@@ -178,7 +104,7 @@ struct TinyStream {
     start_libraries(2);
     streams = std::make_shared<CpuStreams>(model, source);
   }
-  std::unique_ptr<CpuStream> open() const { return streams->open(plan); }
+  std::unique_ptr<OpenStream> open() const { return streams->open(plan); }
   Array whole() const { return test::decode_to_memory(*model, plan.plan, source, input).picture; }
 };
 
@@ -231,7 +157,7 @@ TEST_CASE("streams of one model share weights under one limit, and one more is r
   const StreamMemory& memory = tiny.plan.memory;
   tiny.plan.plan.limit_bytes =
       memory.peak_bytes + tiny.plan.plan.reserve_bytes + (kStreams - 1) * memory.state_bytes;
-  std::vector<std::unique_ptr<CpuStream>> open;
+  std::vector<std::unique_ptr<OpenStream>> open;
   for (int64_t i = 0; i < kStreams; ++i) open.push_back(tiny.open());
   CHECK_THROWS_WITH(tiny.open(), Catch::Contains("expected at most 5 streams"));
   const Array whole = tiny.whole();
@@ -295,7 +221,7 @@ TEST_CASE("two threads in one stream are refused") {
   /// Pushes to the same stream from another thread while a block runs.
   class Pushing final : public PictureSink {
    public:
-    Pushing(CpuStream& stream, const Array& block)
+    Pushing(OpenStream& stream, const Array& block)
         : PictureSink({1, 3, 64, 64, 64}), stream_(stream), block_(block) {}
     std::string refused;
 
@@ -310,7 +236,7 @@ TEST_CASE("two threads in one stream are refused") {
       }).join();
     }
     void complete() override {}
-    CpuStream& stream_;
+    OpenStream& stream_;
     const Array& block_;
   };
   const Array block = frames_of(tiny.input, {0, 1});
