@@ -26,15 +26,6 @@ class NoTransfers final : public BlockTransfers {
   void abandon() noexcept override {}
 };
 
-/// A GpuDevice that neither loads a latent nor emits pixels.
-class DryDevice final : public GpuDevice {
- public:
-  using GpuDevice::GpuDevice;
-
-  void load_latent(const ArrayView&, int64_t, const MapView&, int64_t) override {}
-  void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
-};
-
 void check_tiers(const Graph& graph, const Plan& plan) {
   const Sizes sizes = sizes_of(graph, plan);
   for (const KeptTensor& entry : plan.kept) {

@@ -36,7 +36,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       copies_(staging),
       output_(steps_.gpu, staging.output(), shift_of_picture(graph)) {
   if (steps_.layout.bytes == 0) return;
-  steps_.state = memory.allocate(steps_.layout.bytes);
+  steps_.state = memory.allocate_state({.pass = -2}, steps_.layout.bytes);
   if (const int64_t bytes = steps_.layout.bytes - steps_.layout.counters_offset; bytes > 0)
     steps_.gpu.clear(steps_.counters(), bytes);
 }
@@ -58,6 +58,22 @@ std::shared_ptr<void> GpuDevice::allocate(int64_t bytes, const InSeries& series)
 
 DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t items) {
   bring_next_weights();
+  return tile_of(region, channels, items,
+                 [&](int64_t, int64_t bytes) { return steps_.memory.allocate(bytes); });
+}
+
+DeviceTile GpuDevice::make_state_tile(const StatePlace& place, const Region& region, int64_t channels,
+                                      int64_t items) {
+  return tile_of(region, channels, items, [&](int64_t item, int64_t bytes) {
+    StatePlace of_item = place;
+    of_item.item = item;
+    return allocate_state(of_item, bytes);
+  });
+}
+
+template <typename Allocate>
+DeviceTile GpuDevice::tile_of(const Region& region, int64_t channels, int64_t items,
+                              const Allocate& allocate) {
   DeviceTile tile;
   tile.view = {.region = region,
                .channels = channels,
@@ -68,7 +84,7 @@ DeviceTile GpuDevice::make_tile(const Region& region, int64_t channels, int64_t 
   const int64_t bytes = positions(extent_of(region)) * channels * bytes_per_element(steps_.sizes.dtype);
   auto memory = std::make_shared<std::vector<std::shared_ptr<void>>>();
   for (int64_t item = 0; item < items; ++item) {
-    memory->push_back(steps_.memory.allocate(bytes));
+    memory->push_back(allocate(item, bytes));
     tile.view.blocks.push_back(memory->back().get());
   }
   tile.memory = std::move(memory);
@@ -176,7 +192,8 @@ void GpuDevice::make_affines(const Pass& pass) {
   }
 }
 
-void GpuDevice::begin(TensorId id, int64_t items, const Interval& /*frames*/) {
+void GpuDevice::begin(TensorId id, int64_t items, const Interval& frames) {
+  if (steps_.graph.producer(id)->by_frame) steps_.first_frames[id] = frames.begin;
   const gpu::StateLayout::Buffer& buffer = steps_.layout.statistics.at(id);
   steps_.gpu.clear(steps_.state_at(buffer, 0), items * buffer.item_bytes);
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "decoder/gpu/calls/gpu.h"
@@ -41,6 +42,11 @@ class GpuDevice : public Device, private DeviceStatistics {
   std::shared_ptr<void> allocate(int64_t bytes, const InSeries& series) override;
   DeviceTile make_tile(const Region& region, int64_t channels, int64_t items) override;
   MemoryMeter& memory() override { return steps_.memory; }
+  std::shared_ptr<void> allocate_state(const StatePlace& place, int64_t bytes) override {
+    return steps_.memory.allocate_state(place, bytes);
+  }
+  DeviceTile make_state_tile(const StatePlace& place, const Region& region, int64_t channels,
+                             int64_t items) override;
 
   void load_latent(const ArrayView& latent, int64_t first_item, const MapView& view, int64_t items) override;
   void emit(const MapView& source, const Region& region, int64_t first_item, int64_t items,
@@ -67,6 +73,9 @@ class GpuDevice : public Device, private DeviceStatistics {
   void check(TensorId id, const std::string& layer) override;
   void forget(TensorId) override {}
 
+  /// `allocate(item, bytes)` returns an item's memory.
+  template <typename Allocate>
+  DeviceTile tile_of(const Region& region, int64_t channels, int64_t items, const Allocate& allocate);
   void bring_weights(size_t pass);
   /// Queues the copy of the next pass's weights if their place is free.
   void bring_next_weights();
@@ -84,6 +93,15 @@ class GpuDevice : public Device, private DeviceStatistics {
   std::optional<GpuWeights> of_pass_;
   size_t pass_ = 0;
   std::optional<gpu::Event> next_weights_;  ///< copy of the next pass's weights, once queued
+};
+
+/// A GpuDevice that neither loads a latent nor emits pixels.
+class DryDevice final : public GpuDevice {
+ public:
+  using GpuDevice::GpuDevice;
+
+  void load_latent(const ArrayView&, int64_t, const MapView&, int64_t) override {}
+  void emit(const MapView&, const Region&, int64_t, int64_t, const std::string&, PictureSink&) override {}
 };
 
 }  // namespace headroom

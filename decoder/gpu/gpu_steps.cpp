@@ -70,14 +70,24 @@ void gpu_steps::conv(GpuSteps& steps, const StepCall& call) {
 }  // namespace headroom
 
 namespace headroom::gpu_steps {
+namespace {
+
+/// The view with its frames numbered from this one.
+gpu::View frames_from(int32_t first, gpu::View view) {
+  view.region.t = {view.region.t.begin - first, view.region.t.end - first};
+  return view;
+}
+
+}  // namespace
 
 void statistics(GpuSteps& steps, const StepCall& call) {
   const Op& op = *call.op;
   for (int64_t item = 0; item < call.items; ++item) {
-    const gpu::View view = steps.view_of(call.inputs[0], item);
+    const int32_t first = steps.first_frame(op.output);
+    const gpu::View view = frames_from(first, steps.view_of(call.inputs[0], item));
     for (int64_t t = call.region.t.begin; t < call.region.t.end; ++t) {
       Region frame = call.region;
-      frame.t = {t, t + 1};
+      frame.t = {t - first, t - first + 1};
       steps.gpu.run(gpu::AddMoments{view, box_of(frame), op.groups, op.by_frame, steps.partial<Moments>(),
                                     steps.counters(),
                                     reinterpret_cast<Moments*>(steps.statistics_of(op.output, item))});
@@ -90,11 +100,14 @@ void norm(GpuSteps& steps, const StepCall& call) {
   const Op& measured = *steps.graph.producer(op.inputs[1]);
   const MapView& source = call.inputs[0];
   const int64_t sets = gpu::statistics_sets(steps.graph, measured, steps.sizes);
+  const int32_t first = steps.first_frame(op.inputs[1]);
+  gpu::Size picture = size_of(call.result_extent);
+  if (measured.by_frame) picture.t = std::min(picture.t - first, static_cast<int32_t>(sets));
   for (int64_t i = 0; i < call.items; ++i) {
     const auto* scale = reinterpret_cast<const float*>(steps.state_at(steps.layout.affines.at(op.output), i));
-    steps.gpu.run(gpu::Normalise{steps.view_of(source, i), steps.view_of(call.target, i), scale,
-                                 scale + sets * source.channels, measured.by_frame, op.activation,
-                                 size_of(call.result_extent)});
+    steps.gpu.run(gpu::Normalise{frames_from(first, steps.view_of(source, i)),
+                                 frames_from(first, steps.view_of(call.target, i)), scale,
+                                 scale + sets * source.channels, measured.by_frame, op.activation, picture});
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "decoder/gpu/calls/gpu.h"
@@ -20,6 +21,8 @@ struct GpuSteps {
   const gpu::StateLayout layout;  ///< layout of `state`
   std::shared_ptr<void> state{};
   const GpuWeights* weights = nullptr;  ///< of the running pass
+  /// Frame of the first set of statistics by frame. Not 0 in later blocks of a stream.
+  std::map<TensorId, int64_t> first_frames{};
   /// Kept between the blocks of keys of one attention.
   struct Attending {
     std::shared_ptr<void> state, workspace;
@@ -34,6 +37,11 @@ struct GpuSteps {
   /// Place of the statistics that a tensor represents.
   std::byte* statistics_of(TensorId id, int64_t item) const {
     return state_at(layout.statistics.at(id), item);
+  }
+  /// 0 for other statistics.
+  int32_t first_frame(TensorId statistics) const {
+    const auto found = first_frames.find(statistics);
+    return found == first_frames.end() ? 0 : static_cast<int32_t>(found->second);
   }
   /// Partial sums of a call, as `Value`.
   template <typename Value>

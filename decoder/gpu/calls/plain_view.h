@@ -16,8 +16,10 @@ inline gpu::Box box_of(const Region& region) {
   return {span_of(region.t), span_of(region.y), span_of(region.x)};
 }
 
+/// A clip whose end is not known yet has 2^30 frames.
 inline gpu::Size size_of(const Extent& extent) {
-  return {static_cast<int32_t>(extent.t), static_cast<int32_t>(extent.y), static_cast<int32_t>(extent.x)};
+  return {static_cast<int32_t>(std::min(extent.t, int64_t{1} << 30)), static_cast<int32_t>(extent.y),
+          static_cast<int32_t>(extent.x)};
 }
 
 /// A view of contiguous values as one block.

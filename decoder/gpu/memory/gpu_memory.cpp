@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
@@ -40,12 +41,56 @@ MemoryObserver& GpuMemory::nobody() {
   return nobody;
 }
 
+const StateSlots::Slot& StateSlots::of(const StatePlace& place, int64_t bytes) const {
+  const auto found = slots_.find(place);
+  const int64_t planned = found == slots_.end() ? 0 : found->second.bytes;
+  if (bytes > planned) {
+    throw LimitExceeded("a block leaves " + std::to_string(bytes) + " bytes of state where " +
+                        std::to_string(planned) + " are planned");
+  }
+  return found->second;
+}
+
+void GpuMemory::count(int64_t bytes) {
+  live_bytes_ += bytes;
+  window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
+  most_work_bytes_ = std::max(most_work_bytes_, live_bytes_ - state_bytes_);
+}
+
+std::shared_ptr<void> GpuMemory::allocate_state(const StatePlace& place, int64_t bytes) {
+  if (wanted_ == nullptr && slots_ == nullptr) return allocate(bytes);
+  bytes = aligned_bytes(bytes);
+  std::byte* address = base_ + recorded_bytes_;
+  if (wanted_ != nullptr) {
+    wanted_->enlarge(place, bytes);
+    recorded_bytes_ += bytes;
+  } else {
+    address = state_base_ + slots_->of(place, bytes).offset;
+  }
+  state_bytes_ += bytes;
+  count(bytes);
+  return {address, [own = shared_from_this(), bytes](void*) {
+            own->live_bytes_ -= bytes;
+            own->state_bytes_ -= bytes;
+          }};
+}
+
+void GpuMemory::serve(const MemoryRequests& requests, const Placement& placement) {
+  expected_ = &requests;
+  placement_ = &placement;
+  go_to(0);
+}
+
+MemoryRequests GpuMemory::take_requests() {
+  recorded_numbers_.clear();
+  return std::exchange(recorded_, {});
+}
+
 std::shared_ptr<void> GpuMemory::give(int64_t bytes, const InSeries& series, bool movable) {
   bytes = aligned_bytes(bytes);
   const Given given = ask(bytes, series, movable);
   std::byte* address = base_ + given.offset;
-  live_bytes_ += bytes;
-  window_peak_bytes_ = std::max(window_peak_bytes_, live_bytes_);
+  count(bytes);
   observer_->allocated(address, bytes, live_bytes_, 0);
   return {address, [own = shared_from_this(), number = given.number, bytes](void* memory) {
             own->hand_back(memory, number, bytes);
@@ -180,15 +225,16 @@ void RequestScopes::pass_started(const Plan& plan, int32_t number) {
 void RequestScopes::tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) {
   const auto number = static_cast<size_t>(pass);
   const Axes<std::vector<Interval>>& grid = plan.passes[number].tiles;
-  const size_t chunk = static_cast<size_t>(tile) % grid.t.size();
-  const size_t column = static_cast<size_t>(tile) / grid.t.size() % grid.x.size();
+  const size_t chunks = static_cast<size_t>(tiles) / (grid.y.size() * grid.x.size());
+  const size_t chunk = static_cast<size_t>(tile) % chunks;
+  const size_t column = static_cast<size_t>(tile) / chunks % grid.x.size();
   if (chunk == 0) {
     end_column();
     begin(columns_, column);
   }
   end_chunk();
   // A column that repeats another is marked as a whole.
-  if (!columns_.repeats) begin(chunks_, chunk);
+  if (!columns_.repeats && !of_stream_) begin(chunks_, chunk);
   memory_.begin_scope();
   ForwardingEvents::tile_started(plan, pass, tile, tiles);
 }

@@ -77,10 +77,43 @@ class StackedOffsets {
   std::map<int64_t, int64_t> live_;  ///< end offset by offset
 };
 
-/// The memory of a decode on a GPU, in one reservation. It has three modes:
+/// The offset of each place in the state of a stream. A place has the most bytes that any block asks for.
+class StateSlots {
+ public:
+  struct Slot {
+    int64_t offset = 0, bytes = 0;
+  };
+
+  /// Makes the place as large as this, if it is smaller.
+  void enlarge(const StatePlace& place, int64_t bytes) {
+    Slot& slot = slots_[place];
+    slot.bytes = std::max(slot.bytes, bytes);
+  }
+  /// Gives each place its offset.
+  void arrange() {
+    bytes_ = 0;
+    for (auto& [place, slot] : slots_) bytes_ += (slot.offset = bytes_, slot.bytes);
+  }
+  /// Throws LimitExceeded if the place is smaller.
+  const Slot& of(const StatePlace& place, int64_t bytes) const;
+  /// Throws LimitExceeded if a place is larger than this state's.
+  void require(const StateSlots& other) const {
+    for (const auto& [place, slot] : other.slots_) of(place, slot.bytes);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::map<StatePlace, Slot> slots_;
+  int64_t bytes_ = 0;
+};
+
+/// The memory of a decode on a GPU, in one reservation. It has four modes:
 /// - A dry run records the requests.
 /// - A decode gets each request at its offset in the placement. The decode must make the requests of its dry
 ///   run in the same order.
+/// - A stream is a decode whose requests and placement are those of its running block. Its state has memory
+/// of
+///   its own, with a fixed offset for each place. A dry run of a block records only its other requests.
 /// - Profiling of single steps has no dry run. Each request gets an offset behind all live ones.
 ///
 /// Memory that a caller returns can be reused at once, since the GPU runs work in the order of queuing.
@@ -96,6 +129,12 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
         placement_(&placement),
         held_bytes_(held_bytes),
         live_bytes_(held_bytes) {}
+  /// For dry runs of a stream's blocks. `state` learns the places, and must outlive it.
+  explicit GpuMemory(StateSlots& state) : wanted_(&state) {}
+  /// For a stream: serves blocks at `base`, and its state at `state_base`, which lies behind. `state` must
+  /// outlive it. Call serve() before each block.
+  GpuMemory(std::byte* base, std::byte* state_base, const StateSlots& state)
+      : base_(base), slots_(&state), state_base_(state_base) {}
   /// For profiling of steps: allocates from the `bytes` at `base`.
   GpuMemory(std::byte* base, int64_t bytes) : base_(base), stacked_(bytes) {}
   /// For sizing steps: like the constructor above, but no memory backs the addresses.
@@ -108,6 +147,12 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
   std::shared_ptr<void> allocate_block(int64_t bytes, const InSeries& series) {
     return give(bytes, series, true);
   }
+  /// Allocates memory of a stream's state. For other decodes, like allocate().
+  std::shared_ptr<void> allocate_state(const StatePlace& place, int64_t bytes);
+  /// Begins a block of a stream. Both must outlive it.
+  void serve(const MemoryRequests& requests, const Placement& placement);
+  /// Ends a block of a dry run, and returns its requests.
+  MemoryRequests take_requests();
   /// Continues at this event of the dry run: all micro-batches of a size make the same requests.
   void go_to(size_t event);
   /// The next event of the dry run.
@@ -128,6 +173,9 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
   int64_t live_bytes() const override { return live_bytes_; }
   void start_window() override { window_peak_bytes_ = live_bytes_; }
   int64_t window_peak_bytes() const override { return window_peak_bytes_; }
+  int64_t state_bytes() const { return state_bytes_; }  ///< live bytes of a stream's state
+  /// The most live bytes beside the state.
+  int64_t most_work_bytes() const { return most_work_bytes_; }
   /// Most bytes that profiled steps needed so far; 0 for a decode or a dry run.
   int64_t most_bytes() const { return stacked_ ? stacked_->most_bytes() : 0; }
   /// Base of the block offsets in views.
@@ -139,6 +187,7 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
     int64_t offset = 0;
   };
   std::shared_ptr<void> give(int64_t bytes, const InSeries& series, bool movable);
+  void count(int64_t bytes);
   Given ask(int64_t bytes, const InSeries& series, bool movable);
   static MemoryObserver& nobody();
   void hand_back(const void* memory, int64_t number, int64_t bytes) noexcept;
@@ -151,12 +200,15 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
   std::optional<StackedOffsets> stacked_;
   const MemoryRequests* expected_ = nullptr;
   const Placement* placement_ = nullptr;
+  StateSlots* wanted_ = nullptr;
+  const StateSlots* slots_ = nullptr;
+  std::byte* state_base_ = nullptr;
   size_t next_ = 0;
   size_t next_move_ = 0;
   std::unordered_map<int64_t, int64_t> moved_;  ///< offsets of blocks that were moved, by number
   bool as_run_dry_ = true;
   int64_t held_bytes_ = 0;
-  int64_t live_bytes_ = 0;
+  int64_t live_bytes_ = 0, most_work_bytes_ = 0, state_bytes_ = 0;
   int64_t window_peak_bytes_ = 0;
   MemoryObserver* observer_ = &nobody();
 };
@@ -169,6 +221,9 @@ class RequestScopes final : public ForwardingEvents {
   /// All references must outlive it.
   RequestScopes(GpuMemory& memory, const Graph& graph, const Extent& latent, EventSink* listener)
       : ForwardingEvents(listener), memory_(memory), graph_(graph), latent_(latent) {}
+  /// For the blocks of a stream, whose chunks are not those of the plan: marks no chunk as a repeat.
+  RequestScopes(GpuMemory& memory, const Graph& graph, const Extent& latent)
+      : ForwardingEvents(nullptr), memory_(memory), graph_(graph), latent_(latent), of_stream_(true) {}
 
   void pass_started(const Plan& plan, int32_t pass) override;
   void tile_started(const Plan& plan, int32_t pass, int64_t tile, int64_t tiles) override;
@@ -192,6 +247,7 @@ class RequestScopes final : public ForwardingEvents {
   GpuMemory& memory_;
   const Graph& graph_;
   const Extent latent_;
+  const bool of_stream_ = false;
   std::vector<size_t> passes_;
   Tiles columns_, chunks_;
 };

@@ -5,14 +5,18 @@
 #include <optional>
 
 #include "decoder/base/errors.h"
+#include "decoder/session/gpu_streams.h"
 #include "planner/cost/cost_model.h"
 #include "planner/search/make_plan.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/decoding.h"
 #include "tests/support/decoding_gpu.h"
+#include "tests/support/drawn_plans.h"
 #include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/streamed.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/tiny_video.h"
 
 namespace headroom {
 namespace {
@@ -163,6 +167,25 @@ TEST_CASE("what a GPU cannot do is refused before anything is taken") {
     CHECK_THROWS_WITH(small.decode_on(gpu), Catch::Contains("is not finite"));
     CHECK(gpu.reserved_bytes() == 0);
   }
+}
+
+TEST_CASE("a GPU without room for one more stream keeps the open ones") {
+  start_libraries(2);
+  const auto model = std::make_shared<const Model>(test::model_of(test::tiny_wan_config()));
+  const Request request = request_for(*model, {6, 3, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  const Array input = test::latent_for(*model, request, 3);
+  const Plan plan = test::unlimited(untiled_plan(*model, request));
+  const StreamPlan planned{plan, 2, StreamLayouts(*model, plan, 2).memory({})};
+  const auto gpu = std::make_shared<EmulatedGpu>(planned.memory.peak_bytes);
+  const auto streams = std::make_shared<GpuStreams>(model, gpu, Dtype::fp32, test::random_source(3));
+  std::unique_ptr<OpenStream> stream = streams->open(planned);
+  const auto between = [&](const auto&) { CHECK_THROWS_AS(streams->open(planned), OutOfGpuMemory); };
+  const test::Streamed found = test::streamed(
+      stream, *model, request, input,
+      [&](int64_t taken) { return std::min<int64_t>(2, input.shape[2] - taken); }, between);
+  EmulatedGpu larger;
+  CHECK(found.clip.values == on_gpu(larger, *model, plan, input, 3).picture.values);
+  CHECK(gpu->most_reserved_bytes() == planned.memory.peak_bytes);
 }
 
 }  // namespace
