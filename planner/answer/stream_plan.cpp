@@ -7,6 +7,7 @@
 
 #include "decoder/base/amounts.h"
 #include "decoder/base/errors.h"
+#include "decoder/gpu/stream_layouts.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/schedule/stream_frames.h"
 
@@ -17,10 +18,9 @@ namespace {
 constexpr double kNextLimit = 0.8;
 
 StreamPlan with_memory(const Planner& planner, Plan plan, const StreamRequest& request) {
-  const MemoryModel& model = planner.costs().memory();
-  const StreamMemory memory = stream_memory(planner.model(), plan, request.block, model);
+  const StreamMemory memory = stream_memory(planner.model(), plan, request.block, planner.costs());
   plan.limit_bytes = request.limit_bytes;
-  return {std::move(plan), request.block, memory};
+  return {std::move(plan), request.block, memory, request.streams};
 }
 
 /// The plan that takes the least memory as streams, of those that were considered until one fits.
@@ -47,6 +47,12 @@ class Candidates {
 };
 
 }  // namespace
+
+StreamMemory stream_memory(const Model& model, const Plan& plan, int64_t block, const CostModel& costs) {
+  if (device_record(plan.request.device).places_allocations)
+    return StreamLayouts(model, plan, block).memory(costs.reservation());
+  return headroom::stream_memory(model, plan, block, costs.memory());
+}
 
 Question stream_question(const Model& model, Question of_size, int64_t block) {
   const std::string why = why_no_stream(model);

@@ -11,6 +11,9 @@ namespace headroom::planner {
 /// stay. Throws InputError if the model cannot run block by block, or if a block has no frame.
 Question stream_question(const Model& model, Question of_size, int64_t block);
 
+/// stream_memory() of decoder/interpreter, or of the device's dry run if its allocations are placed.
+StreamMemory stream_memory(const Model& model, const Plan& plan, int64_t block, const CostModel& costs);
+
 /// The streams of a question.
 struct StreamRequest {
   int64_t block = 1;    ///< latent frames

@@ -174,6 +174,16 @@ def open_decoder(model: _core.Model, device: str) -> _core.Decoder:
     return _core.gpu_decoder(model, os.fspath(GPU_MODULE), number, TorchMemory(device))
 
 
+def open_streams(model: _core.Model, device: str, dtype: str, tensors: dict[str, Any]) -> _core.Streams:
+    """Streams of ``model`` on ``device``, which require_device() must accept, for plans of this dtype. Raises DeviceError."""
+    import torch
+
+    threads, number = torch.get_num_threads(), number_of(device)
+    if number is None:
+        return _core.cpu_streams(model, tensors, threads)
+    return _core.gpu_streams(model, os.fspath(GPU_MODULE), number, TorchMemory(device), dtype, tensors, threads)
+
+
 def free_bytes(device: str, held_bytes: int = 0, margin_bytes: int = AUTO_MARGIN_BYTES) -> int:
     """Memory that a decode on the device could use now (``limit="auto"``). On the CPU it includes the decoder's ``held_bytes``.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from . import _core
-from .device import OTHER_DEVICES, open_decoder, require_device, require_number
+from .device import OTHER_DEVICES, open_decoder, open_streams, require_device, require_number
 from .errors import InputError, Unsupported
 
 EXECUTORS = ("auto", "native", "torch")
@@ -29,6 +30,22 @@ class Executor(NamedTuple):
         from .torch_executor import TorchDecoder
 
         return TorchDecoder(model, device)
+
+    def open_streams(self, model: _core.Model, device: str, dtype: str, tensors: dict[str, Any]) -> _core.Streams:
+        """Streams on ``device`` for plans of this dtype, with these tensors on the CPU as weights. Raises DeviceError."""
+        if self.name == "native":
+            return open_streams(model, device, dtype, tensors)
+        from .torch_executor import open_streams as open_torch_streams
+
+        return open_torch_streams(model, device, dtype, tensors)
+
+    def running(self, device: str) -> Any:
+        """A context in which plans run on ``device``."""
+        if self.name == "native":
+            return nullcontext()
+        from .torch_executor import own_settings
+
+        return own_settings(device)
 
 
 NATIVE = Executor("native")

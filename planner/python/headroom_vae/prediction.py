@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from . import _core
-from .amounts import THRIFT, any_case, auto_limit_bytes, file_name, limit_bytes, share, whole_size
+from .amounts import THRIFT, any_case, file_name, limit_bytes, share, whole_size
 from .checkpoints import describe
 from .described import device_of, dtype_of
 from .device import free_bytes
@@ -194,7 +194,7 @@ def predict(
         profile: a profile that headroom-profile measured on this machine. Without one, times come from assumed speeds.
         thrift: share of time to give for memory, such as ``0.05`` or ``"5%"``, as in ``enable()``. 0: none.
         executor: the code that would run the plan, as in ``enable()``.
-        stream: predict :func:`stream` on the CPU instead, with its ``block`` and ``sessions``. ``frames`` is not used.
+        stream: predict :func:`stream` instead, with its ``block`` and ``sessions``. ``frames`` is not used.
 
     Returns a :class:`Prediction`. It has ``fits``, ``peak_bytes``, ``seconds`` and ``plan`` of the decode under the limit.
     It also has ``untiled_peak_bytes``, ``smallest_limit_bytes`` and ``remedies``::
@@ -207,8 +207,11 @@ def predict(
     """
     limit = any_case(limit)
     if stream:
-        planner, what = stream_planner(vae, height, width, block, batch, dtype=dtype, direction=direction, **planner_options(profile=profile, thrift=thrift))
-        return StreamPrediction(planner, what, block, sessions, auto_limit_bytes() if limit == "auto" else limit_bytes(limit))
+        planner, what = stream_planner(
+            vae, height, width, block, batch, dtype=dtype, device=device, direction=direction, executor=executor,
+            **planner_options(profile=profile, thrift=thrift),
+        )  # fmt: skip
+        return StreamPrediction(planner, what, block, sessions, free_bytes(device_of(vae, device)) if limit == "auto" else limit_bytes(limit))
     planner, what = planner_of(
         vae, height, width, frames, batch, dtype=dtype, device=device, direction=direction, executor=executor,
         **planner_options(host_limit, scratch, profile, thrift),

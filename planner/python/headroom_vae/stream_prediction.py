@@ -7,8 +7,10 @@ from typing import Any
 from . import _core
 from .amounts import whole_number, whole_size
 from .checkpoints import describe
-from .described import dtype_of
+from .described import device_of, dtype_of
 from .errors import DoesNotFit, Unsupported
+from .executors import planned_executor
+from .tf32 import tf32_of
 
 
 class StreamPrediction:
@@ -76,7 +78,9 @@ def stream_planner(
     batch: int = 1,
     *,
     dtype: Any = None,
+    device: Any = None,
     direction: str = "decode",
+    executor: str = "auto",
     **options: Any,
 ) -> tuple[_core.Planner, str]:
     """The planner of a stream, and a text that describes the stream. Raises Unsupported with the reason if the class needs the whole
@@ -88,9 +92,12 @@ def stream_planner(
     why = model.why_no_stream()
     if why:
         raise Unsupported(f"{model.name} cannot run block by block: {why}")
+    precision = model.decoding_dtype(asked)
+    of = device_of(vae, device)
+    kind = planned_executor(of, executor).planned_device(of)
     planner = _core.Planner(
-        model, width=width, height=height, batch=batch, dtype=model.decoding_dtype(asked), picture_dtype=asked, stream_block=block,
-        **options,
+        model, width=width, height=height, batch=batch, dtype=precision, device=kind, tf32=tf32_of(precision, kind), picture_dtype=asked,
+        stream_block=block, **options,
     )  # fmt: skip
-    of = "" if direction == "decode" else "encode of "
-    return planner, f"stream of {of}{model.name} {width}x{height} in blocks of {block}" + (f", batch {batch}" if batch > 1 else "")
+    encode = "" if direction == "decode" else "encode of "
+    return planner, f"stream of {encode}{model.name} {width}x{height} in blocks of {block}" + (f", batch {batch}" if batch > 1 else "")

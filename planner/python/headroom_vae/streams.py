@@ -8,10 +8,12 @@ import weakref
 from typing import Any, NamedTuple
 
 from . import _core, gate
-from .amounts import THRIFT, any_case, auto_limit_bytes, limit_bytes, require_sensible_limit, whole_number
+from .amounts import THRIFT, any_case, limit_bytes, require_sensible_limit, whole_number
 from .checkpoints import Described, described
-from .described import dtype_in_use, loaded_vae_of
+from .described import dtype_in_use, dtype_name, loaded_vae_of
+from .device import free_bytes, require_no_capture
 from .errors import HeadroomError, InputError, Unsupported
+from .executors import Executor, executor_for
 from .latents import values_of
 from .module import ModuleDecoder
 from .prediction import planner_options
@@ -22,12 +24,22 @@ _shared: weakref.WeakKeyDictionary[Any, dict[str, _Shared]] = weakref.WeakKeyDic
 
 
 class _Weights(NamedTuple):
-    """Packed weights, and their checksum before packing."""
+    """Packed weights, and what they are packed for."""
 
     streams: _core.Streams
-    checksum: str
+    key: tuple[str, str, str, str]
+    """The checksum before packing, the device, the executor and the dtype."""
+    executor: Executor
     proof: Any
     """That of a VAE whose code is not diffusers', or None."""
+
+    @property
+    def checksum(self) -> str:
+        return self.key[0]
+
+    @property
+    def device(self) -> str:
+        return self.key[1]
 
 
 class _Shared:
@@ -43,16 +55,18 @@ class _Shared:
         self.plans: dict[tuple, _core.StreamPlan] = {}
         self._weights: _Weights | None = None
 
-    def weights(self) -> _Weights:
-        """Packed weights with the module's values of now. Streams that are open keep the values that they began with."""
-        import torch
+    def device(self, executor: str) -> str:
+        """The device that streams run on."""
+        return self._decoder._device(self._decoder._unchanged_parameters(), executor)
 
-        parameters = self._decoder._unchanged_parameters()
-        if str(parameters.device()) != "cpu":
-            raise Unsupported(f"a stream runs on the CPU, and the VAE is on {parameters.device()}. Move the VAE to the CPU")
-        now = hashlib.sha256(repr(parameters.fingerprint()).encode()).hexdigest()
-        if self._weights is None or now != self._weights.checksum:
-            self._weights = _Weights(_core.open_streams(self.model, parameters.tensors(), torch.get_num_threads()), now, self._proof())
+    def weights(self, executor: str, dtype: Any) -> _Weights:
+        """Packed weights with the module's values of now, on its device. Streams that are open keep the values that they began with."""
+        parameters, device = self._decoder._unchanged_parameters(), self.device(executor)
+        chosen, precision = executor_for(device, executor), self.model.decoding_dtype(dtype_name(dtype))
+        key = (hashlib.sha256(repr(parameters.fingerprint()).encode()).hexdigest(), device, chosen.name, precision)
+        if self._weights is None or key != self._weights.key:
+            packed = chosen.open_streams(self.model, device, precision, parameters.tensors())
+            self._weights = _Weights(packed, key, chosen, self._proof())
         return self._weights
 
     def _proof(self) -> Any:
@@ -166,8 +180,10 @@ class Stream:
             made = torch.empty(shape, dtype=self._dtype)
             return made
 
-        stream.push(values_of(latents), ends, frames, torch.get_num_threads())
-        self._measured_peak_bytes = max(self._measured_peak_bytes, stream.measured_peak_bytes)
+        require_no_capture(self._weights.device)
+        with self._weights.executor.running(self._weights.device):
+            stream.push(values_of(latents), ends, frames, torch.get_num_threads())
+        self._measured_peak_bytes = max(self._measured_peak_bytes, stream.measured_peak_bytes())
         if made is None:
             batch, channels, rows, columns = self._plan.output_shape
             made = torch.empty(batch, channels, 0, rows, columns, dtype=self._dtype)
@@ -196,12 +212,13 @@ def stream(
     direction: str = "decode",
     profile: str | None = None,
     thrift: float | str = THRIFT,
+    executor: str = "auto",
     state: bytes | None = None,
 ) -> Stream:
     """Opens a stream: a clip whose latents arrive block by block. Its frames equal those of a decode of the whole clip.
 
     Args:
-        vae_or_pipe: a diffusers VAE on the CPU, or a pipeline with one.
+        vae_or_pipe: a diffusers VAE, or a pipeline with one. Streams run on its device.
         height, width: of the frames, in pixels.
         limit: peak memory, in bytes or as ``"2GiB"``, of all streams of this VAE and direction together. It covers packed weights, the
             state of each stream, the work of one, and the frames that a block returns. Of several limits the smallest counts.
@@ -212,8 +229,9 @@ def stream(
         direction: ``"decode"``, or ``"encode"``: frames in, parameters of the latent's distribution out.
         profile: a profile that headroom-profile measured on this machine.
         thrift: share of time to give for memory, as in ``enable()``.
+        executor: the code that runs the plan, as in ``enable()``.
         state: what ``state()`` of another stream returned. The stream goes on from there, by the other stream's plan and limit. Give no other
-            arguments then.
+            arguments then, except ``executor``.
 
     Returns a :class:`Stream`::
 
@@ -230,20 +248,29 @@ def stream(
     vae = loaded_vae_of(vae_or_pipe)
     known = described(vae)
     if state is not None:
-        return _continued(vae, known, state, (height, width, limit))
+        return _continued(vae, known, state, executor, (height, width, limit))
     dtype = dtype_in_use(vae)
     require_sensible_limit(any_case(limit))
     if height is None or width is None:
         raise InputError("height, width: expected pixels, or state= of another stream")
-    options = {"dtype": dtype, "direction": direction, **planner_options(profile=profile, thrift=thrift)}
-    planner, _ = stream_planner(vae, height, width, block, batch, **options)
     shared = _shared_of(vae, known, direction)
-    weights = shared.weights()
-    bytes_ = auto_limit_bytes(weights.streams.live_bytes()) if any_case(limit) == "auto" else limit_bytes(limit)
+    options = {
+        "dtype": dtype, "device": shared.device(executor), "direction": direction, "executor": executor,
+        **planner_options(profile=profile, thrift=thrift),
+    }  # fmt: skip
+    planner, _ = stream_planner(vae, height, width, block, batch, **options)
+    weights = shared.weights(executor, dtype)
+    bytes_ = _free_bytes(weights) if any_case(limit) == "auto" else limit_bytes(limit)
     key = (height, width, block, batch, sessions, bytes_, *options.values())
     if key not in shared.plans:
         shared.plans[key] = planner.stream_plan(block, whole_number(sessions, "sessions"), bytes_)
     return Stream(weights, shared.plans[key], direction, dtype)
+
+
+def _free_bytes(weights: _Weights) -> int:
+    """The limit of ``"auto"``: the free memory, and what the open streams have of it."""
+    held, device = weights.streams.live_bytes(), weights.device
+    return free_bytes(device, held) + (0 if device == "cpu" else held)
 
 
 def _shared_of(vae: Any, known: Described, direction: str) -> _Shared:
@@ -253,7 +280,7 @@ def _shared_of(vae: Any, known: Described, direction: str) -> _Shared:
     return shared[direction]
 
 
-def _continued(vae: Any, known: Described, state: bytes, others: tuple) -> Stream:
+def _continued(vae: Any, known: Described, state: bytes, executor: str, others: tuple) -> Stream:
     """The stream that goes on with a state. Raises InputError if the state is of another model or of other weights."""
     if any(other is not None for other in others):
         raise InputError("state: has its own size and limit. Leave out height, width and limit")
@@ -264,8 +291,12 @@ def _continued(vae: Any, known: Described, state: bytes, others: tuple) -> Strea
     except (ValueError, KeyError, TypeError):
         raise InputError("state: expected what state() of a stream returned") from None
     shared = _shared_of(vae, known, direction)
-    weights = shared.weights()
+    dtype = dtype_in_use(vae)
+    weights = shared.weights(executor, dtype)
     if weights.checksum != checksum:
         raise InputError("state: is of other weights than this VAE has; expected the VAE of the stream that it was taken from")
     planned = _core.stream_plan_of(shared.model, json.dumps(plan), whole_number(block, "block"))
-    return Stream(weights, planned, direction, dtype_in_use(vae), values)
+    here = weights.executor.planned_device(weights.device)
+    if planned.device != here:
+        raise InputError(f"state: is of a stream on {planned.device}; the streams of this VAE run on {here}")
+    return Stream(weights, planned, direction, dtype, values)

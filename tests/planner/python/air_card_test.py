@@ -10,6 +10,7 @@ The streams run queued work late and in drawn orders (AIR_ORDER=drawn), so a mis
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import functools
 import gc
@@ -26,6 +27,7 @@ from unittest import mock
 import accelerate
 import comfyui_support
 import headroom_vae
+import stream_test
 import tiny
 import torch
 from headroom_vae import device, parameters, tf32
@@ -97,6 +99,34 @@ def tearDownModule():
     found = {name: report[name] for name in ("wrong_uses", "calls_after_error", "descriptors", "handles")}
     if any(found.values()):
         raise AssertionError(found)
+
+
+class ClipStreams(stream_test.StreamCases, AirCard):
+    """The streams' tests, on copies of their VAEs on the card."""
+
+    def setUp(self):
+        super().setUp()
+        self._copies = {}
+
+    def placed(self, vae):
+        if vae not in self._copies:
+            self._copies[vae] = copy.deepcopy(vae).to(CARD)
+        return self._copies[vae]
+
+    def tearDown(self):
+        self._copies.clear()
+        gc.collect()
+        self.assertGreater(len(RecordedMemory.blocks), 0)
+        self.assertEqual(torch.cuda.memory_allocated(), 0)  # the last stream gave its reservation back
+
+    def test_frames_come_back_to_the_latents_device(self):
+        vae, latents = tiny.wan(), latent(1, 16, 3, 3, 4)
+        whole = vae.decode(latents).sample
+        with self.stream(vae, 24, 32, limit="64MiB") as stream:
+            frames = [stream.push(latents[:, :, i : i + 1].to(CARD)) for i in range(3)]
+        self.assertEqual(frames[0].device, CARD)
+        self.assert_close(torch.cat([part.cpu() for part in frames], 2), whole)
+        self.assertLessEqual(sum(bytes_ for _, bytes_ in RecordedMemory.blocks), stream.peak_bytes)
 
 
 class Decodes(AirCard):

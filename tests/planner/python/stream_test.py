@@ -37,13 +37,30 @@ def drawn_blocks(frames, draw):
     return blocks
 
 
-class Streams(tiny.Case):
+class StreamCases:
+    """Tests of streams on any device."""
+
+    EXECUTOR = "native"
+    SESSIONS = 5
+    RESERVES = True
+    """The device reserves at least 10 MiB, more than tiny streams need."""
+
+    def placed(self, vae):
+        """The VAE on the device of the streams."""
+        return vae
+
+    def stream(self, vae, *size, **options):
+        return headroom_vae.stream(self.placed(vae), *size, executor=self.EXECUTOR, **options)
+
+    def predict(self, vae, *size, **options):
+        return headroom_vae.predict(self.placed(vae), *size, stream=True, executor=self.EXECUTOR, **options)
+
     def check(self, vae, latents, causal=True):
         whole = vae.decode(latents).sample
         height, width = whole.shape[-2:]
         for seed in range(3):
             draw = random.Random(seed)
-            with headroom_vae.stream(vae, height, width, block=draw.randint(1, 3), batch=latents.shape[0]) as stream:
+            with self.stream(vae, height, width, block=draw.randint(1, 3), batch=latents.shape[0]) as stream:
                 parts = frames_of(stream, latents, drawn_blocks(latents.shape[2], draw))
             self.assertEqual(stream.delay_frames == 0, causal)
             self.assertEqual(parts[-1].shape[2], stream.delay_frames)
@@ -60,16 +77,85 @@ class Streams(tiny.Case):
 
     def test_an_encode_in_blocks_is_that_of_the_vaes_own_encode(self):
         vae, clip = tiny.wan(), tiny.latent(1, 3, 13, 24, 32)
-        with headroom_vae.stream(vae, 24, 32, block=2, direction="encode") as stream:
+        with self.stream(vae, 24, 32, block=2, direction="encode") as stream:
             parts = [stream.push(clip[:, :, begin : begin + 3]) for begin in range(0, 13, 3)]
             parts.append(stream.finish())
         self.assert_close(torch.cat(parts, 2), vae.encode(clip).latent_dist.parameters, 1e-5)
-        with headroom_vae.stream(vae, 24, 32, direction="encode") as stream:
+        with self.stream(vae, 24, 32, direction="encode") as stream:
             stream.push(clip[:, :, :3])
             with self.assertRaisesRegex(headroom_vae.InputError, "the clip ends after 3 frames, within a latent frame; expected 1, or 5"):
                 stream.finish()
             stream.push(clip[:, :, 3:5])
             self.assertEqual(stream.finish().shape[2], 0)
+
+    def test_a_tight_limit_holds_and_a_smaller_one_is_refused(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 5, 12, 16)
+        ample = self.predict(vae, 96, 128, block=2)
+        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
+            self.stream(vae, 96, 128, limit=ample.weights_bytes, block=2)
+        smallest = refused.exception.smallest_limit_bytes
+        self.assertLessEqual(smallest, ample.peak_bytes)
+        if not self.RESERVES:
+            self.assertLess(smallest, ample.peak_bytes)
+        whole = vae.decode(latents).sample
+        with self.stream(vae, 96, 128, limit=smallest, block=2) as stream:
+            self.assert_close(torch.cat(frames_of(stream, latents, [2, 1, 2]), 2), whole, 1e-5)
+            self.assertLessEqual(stream.measured_peak_bytes, smallest)
+        self.assertFalse(self.predict(vae, 96, 128, limit=ample.weights_bytes, block=2).fits)
+
+    def test_many_streams_share_weights_and_one_more_is_refused(self):
+        vae, sessions = tiny.wan(), self.SESSIONS
+        # a limit that holds so many but not one more
+        limit = self.predict(vae, 24, 32, sessions=sessions).peak_bytes
+        latents = [tiny.latent(1, 16, 4, 3, 4, seed=seed) for seed in range(sessions)]
+        streams = [self.stream(vae, 24, 32, limit=limit, sessions=sessions) for _ in latents]
+        with self.assertRaisesRegex(headroom_vae.LimitExceeded, f"expected at most {sessions} streams"):
+            self.stream(vae, 24, 32, limit=limit, sessions=sessions)
+        turns = [number for number in range(sessions) for _ in range(5)]
+        random.Random(5).shuffle(turns)
+        parts = [[] for _ in latents]
+        for number in turns:
+            taken = len(parts[number])
+            parts[number].append(streams[number].finish() if taken == 4 else streams[number].push(latents[number][:, :, taken : taken + 1]))
+        for made, given in zip(parts, latents):
+            self.assert_close(torch.cat(made, 2), vae.decode(given).sample, 1e-5)
+        streams.pop().close()
+        self.stream(vae, 24, 32, limit=limit, sessions=sessions).close()
+
+    def test_a_suspended_stream_leaves_room_and_goes_on(self):
+        vae, latents = tiny.wan(), tiny.latent(1, 16, 3, 3, 4)
+        limit = self.predict(vae, 24, 32).peak_bytes
+        first = self.stream(vae, 24, 32, limit=limit)
+        parts = [first.push(latents[:, :, :2])]
+        with self.assertRaises(headroom_vae.LimitExceeded):
+            self.stream(vae, 24, 32, limit=limit)
+        first.suspend()
+        with self.stream(vae, 24, 32, limit=limit) as second:
+            second.push(latents)
+            with self.assertRaisesRegex(headroom_vae.HeadroomError, "suspended"):
+                first.push(latents[:, :, 2:])
+            with self.assertRaises(headroom_vae.LimitExceeded):
+                first.resume()
+        first.resume()
+        parts += [first.push(latents[:, :, 2:]), first.finish()]
+        self.assert_close(torch.cat(parts, 2), vae.decode(latents).sample, 1e-5)
+
+
+class StreamsByTorch(StreamCases, tiny.Case):
+    EXECUTOR = "torch"
+
+    def test_a_state_is_of_one_kind_of_device(self):
+        vae = tiny.wan()
+        stream = self.stream(vae, 24, 32)
+        stream.push(tiny.latent(1, 16, 2, 3, 4))
+        self.assertEqual(self.stream(vae, state=stream.state()).push(tiny.latent(1, 16, 1, 3, 4)).shape[2], 4)
+        with self.assertRaisesRegex(headroom_vae.InputError, "state: is of a stream on torch; the streams of this VAE run on cpu"):
+            headroom_vae.stream(vae, state=stream.state())
+
+
+class Streams(StreamCases, tiny.Case):
+    SESSIONS = 50
+    RESERVES = False
 
     def test_state_and_peak_are_known_before_and_hold(self):
         vae, latents = tiny.wan(), tiny.latent(1, 16, 7, 6, 8)
@@ -81,38 +167,6 @@ class Streams(tiny.Case):
                 self.assertLessEqual(stream.measured_peak_bytes, stream.peak_bytes)
                 self.assertGreater(stream.measured_peak_bytes, stream.peak_bytes - 2 * MIB)
             self.assertGreater(predicted.state_bytes, 0)
-
-    def test_a_tight_limit_holds_and_a_smaller_one_is_refused(self):
-        vae, latents = tiny.wan(), tiny.latent(1, 16, 5, 12, 16)
-        ample = headroom_vae.predict(vae, 96, 128, stream=True, block=2)
-        with self.assertRaises(headroom_vae.DoesNotFit) as refused:
-            headroom_vae.stream(vae, 96, 128, limit=ample.weights_bytes, block=2)
-        smallest = refused.exception.smallest_limit_bytes
-        self.assertLess(smallest, ample.peak_bytes)
-        whole = vae.decode(latents).sample
-        with headroom_vae.stream(vae, 96, 128, limit=smallest, block=2) as stream:
-            self.assert_close(torch.cat(frames_of(stream, latents, [2, 1, 2]), 2), whole, 1e-5)
-            self.assertLessEqual(stream.measured_peak_bytes, smallest)
-        self.assertFalse(headroom_vae.predict(vae, 96, 128, limit=ample.weights_bytes, stream=True, block=2).fits)
-
-    def test_fifty_streams_share_weights_and_one_more_is_refused(self):
-        vae, sessions = tiny.wan(), 50
-        # a limit that holds fifty but not one more
-        limit = headroom_vae.predict(vae, 24, 32, stream=True, sessions=sessions).peak_bytes
-        latents = [tiny.latent(1, 16, 4, 3, 4, seed=seed) for seed in range(sessions)]
-        streams = [headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions) for _ in latents]
-        with self.assertRaisesRegex(headroom_vae.LimitExceeded, "expected at most 50 streams"):
-            headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions)
-        turns = [number for number in range(sessions) for _ in range(5)]
-        random.Random(5).shuffle(turns)
-        parts = [[] for _ in latents]
-        for number in turns:
-            taken = len(parts[number])
-            parts[number].append(streams[number].finish() if taken == 4 else streams[number].push(latents[number][:, :, taken : taken + 1]))
-        for made, given in zip(parts, latents):
-            self.assert_close(torch.cat(made, 2), vae.decode(given).sample, 1e-5)
-        streams.pop().close()
-        headroom_vae.stream(vae, 24, 32, limit=limit, sessions=sessions).close()
 
     def test_classes_that_are_not_diffusers_are_proven_first(self):
         taehv = {"latent_channels": 4, "out_channels": 3, "patch_size": 2, "decoder_block_out_channels": [8, 6, 6, 4], "num_decoder_blocks": [3, 3, 3],
@@ -209,24 +263,6 @@ class Streams(tiny.Case):
             stream.close()  # the first process could be gone now
             subprocess.run([sys.executable, __file__, "--continue", folder], check=True, timeout=300)
             parts += torch.load(f"{folder}/frames")
-        self.assert_close(torch.cat(parts, 2), vae.decode(latents).sample, 1e-5)
-
-    def test_a_suspended_stream_leaves_room_and_goes_on(self):
-        vae, latents = tiny.wan(), tiny.latent(1, 16, 3, 3, 4)
-        limit = headroom_vae.predict(vae, 24, 32, stream=True).peak_bytes
-        first = headroom_vae.stream(vae, 24, 32, limit=limit)
-        parts = [first.push(latents[:, :, :2])]
-        with self.assertRaises(headroom_vae.LimitExceeded):
-            headroom_vae.stream(vae, 24, 32, limit=limit)
-        first.suspend()
-        with headroom_vae.stream(vae, 24, 32, limit=limit) as second:
-            second.push(latents)
-            with self.assertRaisesRegex(headroom_vae.HeadroomError, "suspended"):
-                first.push(latents[:, :, 2:])
-            with self.assertRaises(headroom_vae.LimitExceeded):
-                first.resume()
-        first.resume()
-        parts += [first.push(latents[:, :, 2:]), first.finish()]
         self.assert_close(torch.cat(parts, 2), vae.decode(latents).sample, 1e-5)
 
     def test_a_state_of_another_vae_or_other_bytes_are_refused(self):

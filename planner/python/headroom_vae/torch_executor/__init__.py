@@ -6,12 +6,12 @@ operation of a tile. All tensors are views of one reservation, and the operation
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from typing import Any, Callable
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, Iterator
 
 import torch
 
-from .._core import Model, Plan, torch_decoder
+from .._core import Model, Plan, Streams, torch_decoder, torch_streams
 from ..latents import dtype_names
 from ..tf32 import full_fp32
 from . import attention, convolution, moves, planes, pointwise, sums
@@ -47,6 +47,18 @@ class Executor(Memory):
         self.flags.write()
 
 
+@contextmanager
+def own_settings(device: str) -> Iterator[None]:
+    """Turns off the caller's gradients, autocast and TF32 while a plan runs on ``device``."""
+    with torch.no_grad(), torch.autocast(torch.device(device).type, enabled=False), full_fp32():
+        yield
+
+
+def open_streams(model: Model, device: str, dtype: str, tensors: dict[str, Any]) -> Streams:
+    """Streams on ``device`` for plans of this dtype, with these tensors on the CPU as weights."""
+    return torch_streams(model, Executor(device), dtype, tensors, torch.get_num_threads())
+
+
 class TorchDecoder:
     """A ``_core.Decoder`` whose operations are PyTorch's. It reads the caller's tensors where they are, on the device."""
 
@@ -59,8 +71,7 @@ class TorchDecoder:
         ``allocated_peak_bytes`` too, or None if the backend does not count."""
         executor = self._executor
         memory: Callable[[], Any] = out if callable(out) else lambda: out
-        device = executor.device.type
-        with ExitStack() as until_done, torch.no_grad(), torch.autocast(device, enabled=False), full_fp32():
+        with ExitStack() as until_done, own_settings(executor.device.type):
             until_done.callback(executor.forget_lent)
             peak = until_done.enter_context(AllocatorPeak(executor.device))
             weights = {name: self._lent(tensor) for name, tensor in tensors.items()}
