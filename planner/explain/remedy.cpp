@@ -142,9 +142,12 @@ class LowerSearch {
 
  private:
   double allowed() const { return plan_.predicted_seconds * kAboutAsFast; }
+  /// Seconds of the costs as the existing plan shows them. Its learnt ratio may be another than the costs'.
+  double shown(double seconds) const { return seconds * plan_.learnt.ratio; }
 
   LowerPlan lower_plan(const Plan& plan) const {
-    LowerPlan lower{plan.predicted_peak_bytes, plan.predicted_seconds, {}, plan.weights};
+    LowerPlan lower{
+        plan.predicted_peak_bytes, shown(plan.predicted_seconds / plan.learnt.ratio), {}, plan.weights};
     const int64_t added =
         candidate_.added ? most_bytes_in(*candidate_.added, plan, candidate_.problem.model.graph) : 0;
     if (added > 0) lower.needs_bytes = added;
@@ -162,7 +165,7 @@ class LowerSearch {
       if (!go_on_()) return false;
       const auto limit = static_cast<int64_t>(std::sqrt(double(too_small)) * std::sqrt(double(enough)));
       ConfigurationSearch under = fastest_over(spaces, problem.request, limit);
-      if (under.best && under.best->seconds <= allowed()) {
+      if (under.best && shown(under.best->seconds) <= allowed()) {
         enough = under.best->solution.peak_bytes;
         best = std::move(under.best);
       } else {

@@ -33,6 +33,31 @@ struct Asked {
   }
 };
 
+TEST_CASE("what would lower the peak: costs learnt from decodes scale all times alike") {
+  Asked asked;
+  const LowerPeak before = asked.lower(without_end);
+  asked.costs.set_learnt({3, 6.5});
+  const LowerPeak beside_old_plan = asked.lower(without_end);  // the plan knows of no learnt ratio
+  const double seconds = asked.plan.predicted_seconds;
+  asked.plan = plan_or_explain({asked.model, asked.request, {.limit_bytes = int64_t{1} << 40}, asked.costs});
+  REQUIRE(asked.plan.predicted_seconds == Approx(6.5 * seconds));
+  const LowerPeak learnt = asked.lower(without_end);
+  REQUIRE(learnt.remedies.size() == before.remedies.size());
+  REQUIRE(beside_old_plan.remedies.size() == before.remedies.size());
+  for (size_t i = 0; i < before.remedies.size(); ++i) {
+    const Remedy &a = before.remedies[i], &b = learnt.remedies[i], &c = beside_old_plan.remedies[i];
+    CAPTURE(a.option);
+    CHECK(b.option == a.option);
+    CHECK(b.seconds.value() == Approx(6.5 * a.seconds.value()));
+    CHECK(c.seconds.value() == Approx(a.seconds.value()));
+    REQUIRE(b.about_as_fast.has_value() == a.about_as_fast.has_value());
+    if (!a.about_as_fast) continue;
+    CHECK(b.about_as_fast->peak_bytes == a.about_as_fast->peak_bytes);
+    CHECK(b.about_as_fast->seconds == Approx(6.5 * a.about_as_fast->seconds));
+    CHECK(b.about_as_fast->seconds <= kAboutAsFast * asked.plan.predicted_seconds);
+  }
+}
+
 TEST_CASE("what would lower the peak: each remedy's plans are there and are as fast as said", "[long]") {
   const Asked asked;
   const LowerPeak lower = asked.lower(without_end);
