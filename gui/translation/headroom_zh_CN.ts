@@ -2353,8 +2353,8 @@ Written beside it: %1.</source>
         <translation>在此上限下没有找到方案。</translation>
     </message>
     <message>
-        <source>Use the chosen plan</source>
-        <translation>使用所选方案</translation>
+        <source>Use the chosen remedy</source>
+        <translation>采用所选办法</translation>
     </message>
     <message>
         <source>%1, lowest peak</source>

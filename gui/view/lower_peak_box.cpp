@@ -108,7 +108,7 @@ LowerPeakBox::LowerPeakBox(Workspace& workspace, QWidget* parent) : QWidget(pare
   table_->hideFilter();
   table_->wrapTexts();
   table_->view()->setMinimumHeight(8 * fontMetrics().lineSpacing());
-  use_ = new QPushButton(tr("Use the chosen plan"), this);
+  use_ = new QPushButton(tr("Use the chosen remedy"), this);
   use_->setObjectName(QStringLiteral("use-lower"));
   left_ = paragraph(this);
   left_->setObjectName(QStringLiteral("lower-peak-left"));

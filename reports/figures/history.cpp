@@ -23,7 +23,7 @@ using profiler::RecordedRefusal;
 
 constexpr const char* kBefore = "allocated before the recording";
 constexpr const char* kUnknown = "no stack recorded";
-constexpr size_t kSaidTensors = 3;
+constexpr size_t kSaidPlaces = 3;
 
 std::string bytes_of(int64_t bytes) {
   return format(Unit::bytes, double(bytes));
@@ -87,16 +87,32 @@ std::string asked_by(const MemoryHistory& history, profiler::StackId stack) {
   return says_more ? place + " (" + path.back() + ")" : place;
 }
 
+/// Tensors of one place add up here, also if their whole stacks differ.
 std::string largest_sentence(const MemoryHistory& history, const DeviceHistory& device, size_t peak) {
-  const std::vector<const RecordedAllocation*> live = device.live_at(peak);
-  if (live.empty()) return "";
+  std::vector<std::pair<std::string, LiveStack>> places;
+  for (const LiveStack& one : live_stacks(device, peak)) {
+    const std::string place = one.stack == 0 ? place_text(history, one) : asked_by(history, one.stack);
+    auto same =
+        std::find_if(places.begin(), places.end(), [&](const auto& other) { return other.first == place; });
+    if (same == places.end()) same = places.insert(places.end(), {place, LiveStack{}});
+    same->second.bytes += one.bytes;
+    same->second.tensors += one.tensors;
+  }
+  if (places.empty()) return "";
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
   std::string text = "Live then: ";
-  const size_t said = std::min(kSaidTensors, live.size());
-  for (size_t i = 0; i < said; ++i)
-    text += (i == 0 ? "" : ", ") + bytes_of(live[i]->bytes) + " of " +
-            (live[i]->stack == 0 ? place_text(history, *live[i]) : asked_by(history, live[i]->stack));
-  if (live.size() > said)
-    text += " and " + counted(static_cast<int64_t>(live.size() - said), "other tensor", "other tensors");
+  int64_t others = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto& [place, sum] = places[i];
+    if (i >= kSaidPlaces) {
+      others += sum.tensors;
+      continue;
+    }
+    text += (i == 0 ? "" : ", ") + bytes_of(sum.bytes) + " of " + place;
+    if (sum.tensors > 1) text += " in " + std::to_string(sum.tensors) + " tensors";
+  }
+  if (others > 0) text += " and " + counted(others, "other tensor", "other tensors");
   return text + ".";
 }
 

@@ -132,6 +132,14 @@ TEST_CASE("history: the sentences say the peak, who asked last and what was free
              Catch::EndsWith("were allocated before the recording began."));
 }
 
+TEST_CASE("history: the sentence on the peak names each place once") {
+  const DocumentPtr document = read_document(HEADROOM_TEST_DATA "/../../docs/tour/snapshot.pickle");
+  const auto& history = *document->as<profiler::MemoryHistory>();
+  CHECK_THAT(
+      history_sentences(history, history.devices[0])[1],
+      Catch::StartsWith("Live then: 338.2 MiB of upsampling.py:140 forward in 5 tensors, 24.0 MiB of "));
+}
+
 TEST_CASE("history: the last sentence names the class that decoded") {
   for (const auto& [file, words] :
        {std::pair("autoencoder-kl.pickle", "AutoencoderKL.decode is in the stacks of 82 allocations."),
