@@ -51,7 +51,7 @@ void check_drawn(const Model& of_class, Random& random, uint64_t seed) {
   if (!of_class.decodes_clips) return;
   const auto model = std::make_shared<const Model>(of_class);
   CAPTURE(model->class_name, seed);
-  const Extent latent{random.integer(2, 7), random.integer(1, 4), random.integer(1, 4)};
+  const Extent latent{random.integer(2, 5), random.integer(1, 3), random.integer(1, 3)};
   const auto found_gpu = test::decoding_gpu();
   if (!found_gpu) return;
   const bool emulated = found_gpu->device() == "emulated GPU";
@@ -79,7 +79,8 @@ void check_drawn(const Model& of_class, Random& random, uint64_t seed) {
   // Another process goes on with the state, with weights of its own.
   std::vector<std::unique_ptr<OnGpu>> others;
   const auto between = [&](std::unique_ptr<OpenStream>& running) {
-    if (!random.chance(0.3)) return;
+    // The tests by PyTorch have one device with one reservation.
+    if (!card.same_bits() || !random.chance(0.3)) return;
     others.push_back(std::make_unique<OnGpu>(model, dtype, seed));
     running = others.back()->streams->open(planned, running->state());
   };

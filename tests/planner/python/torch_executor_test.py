@@ -246,7 +246,7 @@ class OperationsAndDrawnPlans(unittest.TestCase):
         import operations_on_torch
         from headroom_vae.torch_executor import Executor
 
-        tests = "every operation gives*,every strided convolution*,any plan for a GPU*,16 bits on a GPU*"
+        tests = "every operation gives*,every strided convolution*,any plan for a GPU*,16 bits on a GPU*,streams on a GPU*,on a GPU a clip in drawn*"
         with torch.no_grad():
             self.assertEqual(operations_on_torch.run(Executor("cpu"), [tests]), 0)
 
