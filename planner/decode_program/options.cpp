@@ -310,6 +310,9 @@ std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>
                  "this model's pipelines hand latents on")
       ->check(CLI::IsMember({"auto", "model", "none"}));
   app.add_option("--dtype", options.dtype, std::string(kDtypeHelp) + " (default: fp32)");
+  std::string device;
+  app.add_option("--device", device, std::string(kDeviceNameHelp) + "cpu by default");
+  app.add_flag("--tf32", options.tf32, kTf32Help);
   app.add_option("--profile", options.profile_file,
                  "plan with this machine's profile, from headroom-profile");
   std::string frame_rate;
@@ -318,6 +321,7 @@ std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
   app.add_flag("--quiet", options.progress.quiet, "print nothing but errors");
   if (!parse_arguments(app, args, out)) return std::nullopt;
+  if (!device.empty()) options.device = parse_device_name(device);
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");
   if (is_terminal(kStandardOutput))
     throw InputError("a terminal shows no clip: expected a file or a pipe as standard output");

@@ -13,14 +13,16 @@
 #include "decoder/files/file_sinks.h"
 #include "decoder/files/latent_file.h"
 #include "decoder/files/npy_blocks.h"
+#include "decoder/gpu/calls/open_gpu.h"
 #include "decoder/graph/geometry.h"
 #include "decoder/latents/scale.h"
 #include "decoder/session/cpu_streams.h"
 #include "decoder/session/environment.h"
+#include "decoder/session/gpu_streams.h"
 #include "decoder/weights/open_model.h"
 #include "planner/answer/stream_plan.h"
 #include "planner/decode_program/choose_plan.h"
-#include "planner/program/request_options.h"
+#include "planner/run/tasks.h"
 
 namespace headroom {
 namespace {
@@ -33,7 +35,8 @@ struct PlannedStream {
 };
 
 /// Plans a stream of blocks of this shape.
-PlannedStream plan_blocks(const StreamOptions& options, std::vector<int64_t> shape, Notes& notes) {
+PlannedStream plan_blocks(const StreamOptions& options, std::vector<int64_t> shape, const gpu::Gpu* gpu,
+                          Notes& notes) {
   const Model any_frames = open_model(options.model);
   notes.add(upcast_note(any_frames, options));
   require_latent_of(any_frames, shape);
@@ -42,11 +45,19 @@ PlannedStream plan_blocks(const StreamOptions& options, std::vector<int64_t> sha
   const planner::PictureSize clip = picture_of(any_frames, Array{shape, {}}, "standard input");
   auto model = std::make_shared<const Model>(for_frames(any_frames, clip.extent.t));
   const planner::Question asked =
-      planner::stream_question(*model, question_of(options, *model, clip, nullptr), block);
-  const int64_t limit_bytes = planner::limit_from(options.limit, device_record(asked.request.device));
+      planner::stream_question(*model, question_of(options, *model, clip, gpu), block);
+  const int64_t limit_bytes =
+      options.limit == "auto" ? limit_of_free_memory(gpu) : parse_bytes(options.limit, "--limit");
   StreamPlan plan = plan_stream(planner::Planner(*model, asked), {block, 1, limit_bytes});
   return_free_heap();  // return the search's heap memory, because the limit covers the whole process
   return {std::move(model), std::move(plan)};
+}
+
+std::shared_ptr<Streams> streams_of(const PlannedStream& planned, std::shared_ptr<gpu::Gpu> gpu,
+                                    const ParameterSource& weights) {
+  if (!gpu) return std::make_shared<CpuStreams>(planned.model, weights);
+  return std::make_shared<GpuStreams>(planned.model, std::move(gpu), planned.plan.plan.request.dtype,
+                                      weights);
 }
 
 /// A stream that writes its frames to standard output.
@@ -72,6 +83,7 @@ class FramesOut {
 }  // namespace
 
 std::string run_stream(const StreamOptions& options, Notes& notes) {
+  const std::shared_ptr<gpu::Gpu> gpu = gpu::open_gpu_for(options.device);
   NpyBlocks blocks(kStandardInput, "standard input");
   std::optional<std::vector<int64_t>> shape = blocks.next_shape();
   if (!shape) throw InputError("standard input: expected blocks as numpy.save() writes them, found nothing");
@@ -79,12 +91,12 @@ std::string run_stream(const StreamOptions& options, Notes& notes) {
   if (expected[0] != 1)
     throw InputError(blocks.place() + ": shape: expected 1 clip, found " + std::to_string(expected[0]));
   if (options.block > 0) expected[kFrames] = options.block;
-  const PlannedStream planned = plan_blocks(options, expected, notes);
+  const PlannedStream planned = plan_blocks(options, expected, gpu.get(), notes);
   const StreamMemory& memory = planned.plan.memory;
   const auto weights = open_weights(options.model, options.weights, options.random_seed);
   start_libraries(options.threads);
   const auto start = std::chrono::steady_clock::now();
-  const auto streams = std::make_shared<CpuStreams>(planned.model, weights);
+  const std::shared_ptr<Streams> streams = streams_of(planned, gpu, weights);
   const std::unique_ptr<OpenStream> stream = streams->open(planned.plan);
   FramesOut out(*stream, options.frame_rate);
   notes.say();

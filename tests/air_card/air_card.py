@@ -51,8 +51,9 @@ class Card:
         self.build, self.folder = Path(build), Path(folder)
         self._count = 0
 
-    def run(self, program, *words, emulated=False, settings=None):
-        """Runs a program on the air card. `emulated` selects the CUDA module with emulated kernels."""
+    def run(self, program, *words, emulated=False, settings=None, **files):
+        """Runs a program on the air card. `emulated` selects the CUDA module with emulated kernels. `files` may have its standard input and
+        output."""
         self._count += 1
         report = self.folder / f"report{self._count}.json"
         libraries = self.build / "tests/air_card/lib"
@@ -60,7 +61,8 @@ class Card:
         environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries), "LD_PRELOAD": preloaded, "AIR_REPORT": str(report), **(settings or {})}
         place = self.build / ("tests/air_card/modules" if emulated else "bin")
         line = [str(place / program), *map(str, words)]
-        ended = subprocess.run(line, env=environment, cwd=self.folder, capture_output=True, text=True, check=False, errors="replace")
+        files = {"stdout": subprocess.PIPE, **files}
+        ended = subprocess.run(line, env=environment, cwd=self.folder, stderr=subprocess.PIPE, text=True, check=False, errors="replace", **files)
         errors = "".join(text + "\n" for text in ended.stderr.splitlines() if not re.search(r": (warning: this )?latent", text))
         return Ended(ended.returncode, ended.stdout, errors, json.loads(report.read_text()) if report.exists() else {})
 

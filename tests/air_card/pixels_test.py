@@ -4,7 +4,7 @@
 """
 import json
 
-from air_card import GOLDEN, SMALL, AirCardTest, distance, main
+from air_card import GOLDEN, SMALL, AirCardTest, distance, main, tiny_decode
 
 # Largest allowed distance from the CPU's picture.
 LARGEST = 1e-5
@@ -52,6 +52,21 @@ class Pixels(AirCardTest):
                         started[key] += ended.report[key]
         self.assertGreater(started["convolutions"], 1000)
         self.assertGreater(started["products"], 10)
+
+    def test_a_stream_from_a_pipe(self):
+        blocks = self.folder / "blocks"
+        blocks.write_bytes(b"".join(tiny_decode.normal((1, 4, frames, 3, 5), 1.0) for frames in (2, 1, 2)))
+        made = {}
+        for device in ("cpu", "cuda"):
+            clip = self.folder / f"{device}.y4m"
+            with blocks.open("rb") as given, clip.open("wb") as taken:
+                ended = self.card.run("headroom-decode", "stream", "--model", GOLDEN / "wan_time_last", "--limit", "64MiB", "--device", device,
+                                      "--random-weights", 0, "--latent-scale", "none", emulated=True, stdin=given, stdout=taken)  # fmt: skip
+            self.assertEqual(ended.code, 0, ended.errors)
+            made[device] = clip.read_bytes()
+        self.check_clean(ended)
+        self.assertEqual(len(made["cuda"]), len(made["cpu"]))
+        self.assertLess(sum(a != b for a, b in zip(made["cuda"], made["cpu"])), len(made["cpu"]) / 1000)
 
     def test_built_in_models(self):
         for name, shape in (BUILT_IN if self.LONG else {"taesd": BUILT_IN["taesd"]}).items():
