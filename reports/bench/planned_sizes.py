@@ -73,7 +73,7 @@ def main() -> int:
             print(*rows[-1], sep=" | ", flush=True)
     markdown = measure.markdown_header("Plans for a GPU", header) + measure.markdown_table(rows)
     markdown += ("\nbf16, one item, by the assumed costs of an H100 (docs/planning.md). Nothing ran. A cell has the predicted time and peak of the\n"
-                 "fastest plan. *Untiled* is the memory of diffusers' decode without cuDNN's, for the classes that docs/planning.md names. For other\n"
+                 "default plan, which takes at most 1 % longer than the fastest. *Untiled* is the memory of diffusers' decode without cuDNN's, for the classes that docs/planning.md names. For other\n"
                  "classes it is the memory of Headroom's decode without tiles.\n")
     measure.publish(args.output, markdown)
     return 0
