@@ -110,8 +110,8 @@ Model build(const JsonFields& json) {
   const Config config = read_config(json);
   Model model;
   model.why_no_decoder =
-      "Headroom does not decode with MiniMax-H3's VAE: its tiles and cross-faded clips are its published "
-      "result";
+      "Headroom does not decode with MiniMax-H3's VAE: the published decoder blends tiles and cross-fades "
+      "clips, so an exact decode would differ from it";
   model.graph = encoder(json);
   model.latent_channels = config.latent_channels;
   model.decodes_clips = true;

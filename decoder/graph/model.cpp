@@ -94,10 +94,12 @@ std::string wrong_frames(const Model& model, int64_t frames) {
   const std::string found = ", found " + std::to_string(frames);
   if (!model.decodes_clips)
     return frames == 1 ? "" : model.class_name + " decodes single pictures; expected 1" + found;
-  const int64_t most = model.encoded_clips ? model.encoded_clips->run_frames : kMostFrames;
+  const int64_t most = model.encoded_clips ? model.encoded_clips->part_frames : kMostFrames;
   if (frames < 1 || frames > most)
     return "expected from 1 to " + std::to_string(most) +
-           (model.encoded_clips ? ", the frames that " + model.class_name + " encodes by themselves" : "") +
+           (model.encoded_clips
+                ? ", since " + model.class_name + " encodes parts of so many frames independently"
+                : "") +
            found;
   const int64_t latent_step = model.latent_frame_step, step = latent_step * picture_scale(model.graph).t;
   const int64_t later = (frames - 1) / step, rest = (frames - 1) % step;

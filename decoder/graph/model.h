@@ -30,10 +30,10 @@ Direction direction_of(const Graph& graph);
 /// Throws InputError unless the text is decode or encode.
 Direction parse_direction(const std::string& text);
 
-/// An encoder that takes runs of frames of a clip by themselves. The last frame is repeated to whole runs,
-/// and the last latent frames of the clip are dropped.
+/// An encoder that encodes parts of a clip independently. The last frame is repeated until the last part is
+/// whole, and the last latent frames of the clip are dropped.
 struct EncodedClips {
-  int64_t run_frames = 1, dropped_latent_frames = 0;
+  int64_t part_frames = 1, dropped_latent_frames = 0;
 };
 
 /// A layer graph of a VAE, and the latent properties from its config.

@@ -164,14 +164,8 @@ std::string figure(double value) {
   return text;
 }
 
-/// Decision about a latent: whether to undo its scaling, and a note to the user.
-struct Taken {
-  bool undo = false;
-  std::string note;
-};
-
 /// For models whose pipelines output scaled latents. `asked` is the value of --latent-scale.
-Taken taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
+AskedScale taken(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const LatentEvidence evidence = latent_evidence(scaling, latent);
   const bool of_pipeline = evidence.kind == LatentKind::of_pipeline,
              input = evidence.kind == LatentKind::decoder_input;
@@ -201,7 +195,7 @@ Taken taken(const std::string& asked, const LatentScaling& scaling, const Array&
 }
 
 /// Like taken(), for models whose pipelines undo the scaling themselves and output the decoder's input.
-Taken taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
+AskedScale taken_unscaled(const std::string& asked, const LatentScaling& scaling, const Array& latent) {
   const auto [deviation, kind, likelier] = latent_evidence(scaling, latent);
   const bool normalised = kind == LatentKind::of_pipeline;
   const std::string found = "standard deviation " + figure(deviation);
@@ -274,12 +268,8 @@ std::string take_comfyui(const Model& model, const std::function<ParameterSource
 std::string take(const Model& model, const std::function<ParameterSource()>& weights,
                  const std::string& asked, Array& latent) {
   if (model.latent_patches) return take_patches(model, weights, asked, latent);
-  const std::optional<LatentScaling> scaling = known_scaling(model, weights, asked);
-  if (!scaling) return "";
-  if (scaling->changes_nothing()) return "";
-  const Taken how =
-      model.handed_on_unscaled ? taken_unscaled(asked, *scaling, latent) : taken(asked, *scaling, latent);
-  if (how.undo) undo(*scaling, latent);
+  const AskedScale how = asked_scale(model, weights, asked, latent);
+  if (how.undo) undo_latent_scale(model, weights, latent);
   return how.note;
 }
 
@@ -291,6 +281,13 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
   if (latent.shape.size() != 4) throw InputError("latent: expected N×C×H×W");
   undo(batch_norm_scaling(model, weights(), latent.shape[1]), latent);
   latent = laid_out(*model.latent_patches, latent);
+}
+
+AskedScale asked_scale(const Model& model, const std::function<ParameterSource()>& weights,
+                       const std::string& asked, const Array& latent) {
+  const std::optional<LatentScaling> scaling = known_scaling(model, weights, asked);
+  if (!scaling || scaling->changes_nothing()) return {};
+  return model.handed_on_unscaled ? taken_unscaled(asked, *scaling, latent) : taken(asked, *scaling, latent);
 }
 
 void apply_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent) {

@@ -19,16 +19,26 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
 /// The inverse of undo_latent_scale(): gives an encoder's latent the scale of pipelines.
 void apply_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
 
+/// What --latent-scale says about a latent.
+struct AskedScale {
+  bool undo = false;  ///< undo_latent_scale() gives the decoder's input
+  std::string note;   ///< one line on how it was interpreted; may be empty
+};
+
+/// `asked` is the value of --latent-scale. "none": the latent already is the decoder's input. "model": undo
+/// the pipelines' scaling. "auto": decide by the values, and take a latent that fits both as the model's
+/// pipelines output it. Throws like undo_latent_scale(). Not for latents in patches.
+AskedScale asked_scale(const Model& model, const std::function<ParameterSource()>& weights,
+                       const std::string& asked, const Array& latent);
+
 /// A latent in the decoder's scale.
 struct GivenLatent {
   Array array;       ///< N×C×…
   std::string note;  ///< one line on how it was interpreted; may be empty
 };
 
-/// Reads a latent (decoder/files/latent_file.h) and converts it to the decoder's input. `asked` is the value
-/// of --latent-scale. "none": it already is the decoder's input. "model": undo the pipelines' scaling.
-/// "auto": decide by the values, and take a latent that fits both as the model's pipelines output it. Throws
-/// like undo_latent_scale() and read_stored_latent().
+/// Reads a latent (decoder/files/latent_file.h) and converts it to the decoder's input, as asked_scale()
+/// says. Throws like undo_latent_scale() and read_stored_latent().
 GivenLatent open_latent(const Model& model, const std::function<ParameterSource()>& weights,
                         const std::string& argument, const std::string& asked);
 

@@ -2,7 +2,7 @@
 
 Copy this file to ComfyUI's folder custom_nodes. The node "Show Blocks (Headroom)" takes the sampler of "Sampler AR Video", which makes a
 clip block by block (Causal Forcing, Self-Forcing), and a VAE of Wan 2.1. Connect its output to "SamplerCustomAdvanced". Whenever a block is
-done, the node decodes it on the CPU and shows its last frame. The frames equal those of a decode of the whole clip.
+done, the node decodes it where ComfyUI has put the VAE, and shows its last frame. The frames equal those of a decode of the whole clip.
 """
 
 import copy

@@ -283,7 +283,8 @@ void FrontierPage::draw() {
   const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>();
   if (file != file_) file_request_ = file == nullptr ? std::nullopt : request_of(*file);
   file_ = file;
-  if (file_request_ && same_picture(*file_request_, workspace_.question().request))
+  // Without the model of a file, its request is not known. Then the curve is drawn.
+  if (file && (!file_request_ || same_picture(*file_request_, workspace_.question().request)))
     add_frontier(chart, *file);
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;
   chart_->setChart(chart, zoomed);

@@ -150,7 +150,7 @@ class EncodeJobs {
     std::string frames = wrong_frames(encoder_, size.extent.t);
     if (encoder_.encoded_clips && size.extent.t > 1)
       frames = "expected 1, found " + std::to_string(size.extent.t) +
-               ". This class encodes runs of frames by themselves, and drops latent frames: encode clips in "
+               ". This class encodes parts of a clip independently, and drops latent frames: encode clips in "
                "Python, by headroom_vae.enable()";
     const std::string wrong = !pixels.empty() ? pixels : frames.empty() ? "" : "frames: " + frames;
     if (!wrong.empty())

@@ -306,8 +306,8 @@ std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>
                  "most latent frames of a block; those of the first block by default")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--latent-scale", options.latent_scale,
-                 "model: undo the scaling of a pipeline's latent; none: decode the latent as it is; auto: as "
-                 "this model's pipelines hand latents on")
+                 "model: undo the scaling of a pipeline's latent; none: decode the latent as it is; auto: "
+                 "detect from the values of the first block; if in doubt, as with model")
       ->check(CLI::IsMember({"auto", "model", "none"}));
   app.add_option("--dtype", options.dtype, std::string(kDtypeHelp) + " (default: fp32)");
   std::string device;

@@ -1,6 +1,7 @@
 #include "planner/decode_program/stream_run.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -99,20 +100,23 @@ std::string run_stream(const StreamOptions& options, Notes& notes) {
   const std::shared_ptr<Streams> streams = streams_of(planned, gpu, weights);
   const std::unique_ptr<OpenStream> stream = streams->open(planned.plan);
   FramesOut out(*stream, options.frame_rate);
-  notes.say();
-  const bool scaled = options.latent_scale == "model" ||
-                      (options.latent_scale == "auto" && !planned.model->handed_on_unscaled);
+  const std::function<ParameterSource()> source = [&] { return weights; };
+  std::optional<AskedScale> scale;  // the first block decides
   for (; shape; shape = blocks.next_shape()) {
     if ((*shape)[kFrames] > expected[kFrames])
-      throw InputError(blocks.place() + ": expected at most " + std::to_string(expected[kFrames]) +
-                       " latent frames, as in the first block, found " + std::to_string((*shape)[kFrames]) +
-                       "; or give --block " + std::to_string((*shape)[kFrames]));
+      throw InputError(
+          blocks.place() + ": latent frames: expected at most " + std::to_string(expected[kFrames]) +
+          (options.block > 0 ? ", as --block says" : ", as in the first block") + ", found " +
+          std::to_string((*shape)[kFrames]) + "; or give --block " + std::to_string((*shape)[kFrames]));
     (*shape)[kFrames] = expected[kFrames];
     if (*shape != expected) throw InputError(blocks.place() + ": expected the size of the first block");
     Array latent = blocks.read();
-    if (scaled)
-      undo_latent_scale(
-          *planned.model, [&] { return weights; }, latent);
+    if (!scale) {
+      scale = asked_scale(*planned.model, source, options.latent_scale, latent);
+      notes.add(scale->note);
+      notes.say();
+    }
+    if (scale->undo) undo_latent_scale(*planned.model, source, latent);
     out.push(latent, false);
   }
   expected[kFrames] = 0;

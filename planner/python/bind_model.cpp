@@ -123,7 +123,7 @@ std::optional<std::tuple<int64_t, int64_t, double>> latent_patches_of(const Mode
 
 std::optional<std::pair<int64_t, int64_t>> encoded_clips_of(const Model& model) {
   if (!model.encoded_clips) return {};
-  return std::pair(model.encoded_clips->run_frames, model.encoded_clips->dropped_latent_frames);
+  return std::pair(model.encoded_clips->part_frames, model.encoded_clips->dropped_latent_frames);
 }
 
 void bind_families(nb::module_& module) {
@@ -178,10 +178,10 @@ void bind_model(nb::module_& module) {
       .def_ro("latent_channels", &Model::latent_channels)
       .def_ro("decodes_clips", &Model::decodes_clips)
       .def_ro("why_no_decoder", &Model::why_no_decoder, "Empty unless Headroom only encodes with the class.")
-      .def_prop_ro(
-          "encoded_clips", &encoded_clips_of,
-          "(frames, dropped latent frames) of an encoder that takes runs of frames by themselves; otherwise "
-          "None.")
+      .def_prop_ro("encoded_clips", &encoded_clips_of,
+                   "(frames, dropped latent frames) of an encoder that encodes parts of a clip "
+                   "independently; otherwise "
+                   "None.")
       .def_prop_ro(
           "frames_in_batch", [](const Model& model) { return family_of(model.class_name).frames_in_batch; },
           "True if the class's decode takes the frames of clips as a batch, and their number.")

@@ -121,11 +121,13 @@ Shape shape_of(const PlannedStream& self, TensorId id) {
   return {request.batch, tensor.channels, extent.y, extent.x};
 }
 
-PlannedStream stream_plan_of(std::shared_ptr<Model> model, const std::string& json, int64_t block) {
+PlannedStream stream_plan_of(std::shared_ptr<Model> model, const std::string& json, int64_t block,
+                             int64_t sessions) {
   const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
   if (document.is_discarded()) throw InputError("state: expected a plan in JSON");
   if (block < 1) throw InputError("state: expected blocks of at least 1 latent frame");
-  StreamPlan streams{plan_from_json(JsonFields(document, "state"), model->graph), block, {}};
+  if (sessions < 1) throw InputError("state: expected at least 1 session");
+  StreamPlan streams{plan_from_json(JsonFields(document, "state"), model->graph), block, {}, sessions};
   require_valid(streams.plan, *model, "state");
   const planner::CostModel costs(model->graph, streams.plan.request.device);
   streams.memory = planner::stream_memory(*model, streams.plan, block, costs);
@@ -135,6 +137,7 @@ PlannedStream stream_plan_of(std::shared_ptr<Model> model, const std::string& js
 void bind_stream_plan(nb::module_& module) {
   nb::class_<PlannedStream>(module, "StreamPlan", "How streams of one size run, and their memory.")
       .def_prop_ro("block", [](const PlannedStream& self) { return self.streams.block; })
+      .def_prop_ro("sessions", [](const PlannedStream& self) { return self.streams.streams; })
       .def_prop_ro("device",
                    [](const PlannedStream& self) { return name_of(self.streams.plan.request.device); })
       .def("json",
@@ -175,7 +178,7 @@ void bind_streams(nb::module_& module) {
   nb::class_<Streams>(module, "Streams", "Streams of one model, which share packed weights.")
       .def("open", &open_stream, "plan"_a, "state"_a)
       .def("live_bytes", &Streams::live_bytes, Release());
-  module.def("stream_plan_of", &stream_plan_of, "model"_a, "json"_a, "block"_a,
+  module.def("stream_plan_of", &stream_plan_of, "model"_a, "json"_a, "block"_a, "sessions"_a,
              "The plan that StreamPlan.json() wrote. Raises InputError.");
   module.def("cpu_streams", &cpu_streams, "model"_a, "tensors"_a, "threads"_a,
              "Packs the weights for streams. Raises InputError naming a parameter that is missing.");

@@ -14,7 +14,7 @@ from . import _core, gate, over, parts, sampling
 from .amounts import THRIFT, is_plain_number, limit_bytes, whole_size
 from .autocast import own_dtype
 from .changes import shown
-from .clips import encode_clips
+from .clips import encode_clips, frames_at_a_time
 from .compiled import is_own
 from .checkpoints import Described, described
 from .described import device_of, dtype_in_use, dtype_name, loaded_vae_of, model_of, output_name, require_precision
@@ -100,14 +100,16 @@ class Handle:
     def predict(self, height: int, width: int, frames: int = 1, batch: int = 1, direction: str = "decode") -> Prediction:
         """Predicts what a decode with this handle's limit would take now, without decoding. ``direction="encode"``: an encode.
 
-        ``height`` and ``width`` are in pixels, ``frames`` are those of the clip, and ``batch`` counts pictures or clips. Returns a
-        Prediction. Raises InputError for a size that the VAE cannot decode. To raise DoesNotFit if nothing fits::
+        ``height`` and ``width`` are in pixels, ``frames`` are those of the clip, and ``batch`` counts pictures or clips. For a class that
+        encodes parts of a clip, the prediction is that of the largest part. Returns a Prediction. Raises InputError for a size that the VAE cannot decode. To raise DoesNotFit if nothing fits::
 
             handle.predict(1536, 2048).require()
         """
         if direction == "decode" and self.why_no_decoder:
             raise Unsupported(self.why_no_decoder)
         side = self.decoder if direction == "decode" else self._encoder_for(direction)
+        if direction == "encode" and side.model.encoded_clips and frames > 1:
+            frames = frames_at_a_time(side.model, [batch, 3, frames, height, width])
         return side.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side))
 
     def require_encoder_parameters(self) -> None:

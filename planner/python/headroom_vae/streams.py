@@ -14,6 +14,7 @@ from .described import dtype_in_use, dtype_name, loaded_vae_of
 from .device import free_bytes, require_no_capture
 from .errors import HeadroomError, InputError, Unsupported
 from .executors import Executor, executor_for
+from .fork_aware_lock import ForkAwareLock
 from .latents import values_of
 from .module import ModuleDecoder
 from .prediction import planner_options
@@ -21,6 +22,9 @@ from .stream_prediction import stream_planner
 
 _shared: weakref.WeakKeyDictionary[Any, dict[str, _Shared]] = weakref.WeakKeyDictionary()
 """Packed weights of the VAEs with streams, by direction."""
+
+_opening = ForkAwareLock()
+"""Held while a stream opens, so that streams of one VAE never pack its weights twice."""
 
 
 class _Weights(NamedTuple):
@@ -31,7 +35,7 @@ class _Weights(NamedTuple):
     """The checksum before packing, the device, the executor and the dtype."""
     executor: Executor
     proof: Any
-    """That of a VAE whose code is not diffusers', or None."""
+    """Proof for a class that is not diffusers'. None for diffusers' classes."""
 
     @property
     def checksum(self) -> str:
@@ -90,6 +94,7 @@ class Stream:
         self._dtype = dtype
         self._suspended: bytes | None = None
         self._measured_peak_bytes = 0
+        self._frames_on: Any = "cpu"
 
     @property
     def block(self) -> int:
@@ -130,17 +135,17 @@ class Stream:
         return self._push(latents, False)
 
     def finish(self) -> Any:
-        """Ends the clip, and returns the frames that are left. F may be 0."""
+        """Ends the clip, and returns the frames that are left, on the device of the last push. F may be 0."""
         import torch
 
         batch, channels, rows, columns = self._plan.input_shape
-        return self._push(torch.empty(batch, channels, 0, rows, columns), True)
+        return self._push(torch.empty(batch, channels, 0, rows, columns, device=self._frames_on), True)
 
     def state(self) -> bytes:
         """The state between two blocks, with the plan. ``stream(vae, state=…)`` goes on with it, also in another process with the same
         weights. Raises InputError if the stream has ended."""
         plan = json.loads(self._plan.json())
-        header = {"direction": self._direction, "block": self.block, "weights": self._weights.checksum, "plan": plan}
+        header = {"direction": self._direction, "block": self.block, "sessions": self._plan.sessions, "weights": self._weights.checksum, "plan": plan}
         return json.dumps(header).encode() + b"\n" + (self._open().state() if self._suspended is None else self._suspended)
 
     def suspend(self) -> None:
@@ -169,7 +174,7 @@ class Stream:
     def _push(self, latents: Any, ends: bool) -> Any:
         import torch
 
-        stream, proof = self._open(), self._weights.proof
+        stream, proof, self._frames_on = self._open(), self._weights.proof, latents.device
         gate.require_served(gate.past(latents, "latent"))
         if proof is not None:
             latents = proof.entry(latents)
@@ -244,27 +249,29 @@ def stream(
         Unsupported: Headroom does not support the class, or the class needs the whole clip. The message has the reason.
         DoesNotFit: the limit is too small for so many sessions.
         LimitExceeded: the streams that are open leave no room for another one.
+        OutOfGpuMemory: the GPU has less free than the limit allows for, also under ``"auto"`` if another program was faster.
     """
     vae = loaded_vae_of(vae_or_pipe)
     known = described(vae)
-    if state is not None:
-        return _continued(vae, known, state, executor, (height, width, limit))
-    dtype = dtype_in_use(vae)
-    require_sensible_limit(any_case(limit))
-    if height is None or width is None:
-        raise InputError("height, width: expected pixels, or state= of another stream")
-    shared = _shared_of(vae, known, direction)
-    options = {
-        "dtype": dtype, "device": shared.device(executor), "direction": direction, "executor": executor,
-        **planner_options(profile=profile, thrift=thrift),
-    }  # fmt: skip
-    planner, _ = stream_planner(vae, height, width, block, batch, **options)
-    weights = shared.weights(executor, dtype)
-    bytes_ = _free_bytes(weights) if any_case(limit) == "auto" else limit_bytes(limit)
-    key = (height, width, block, batch, sessions, bytes_, *options.values())
-    if key not in shared.plans:
-        shared.plans[key] = planner.stream_plan(block, whole_number(sessions, "sessions"), bytes_)
-    return Stream(weights, shared.plans[key], direction, dtype)
+    with _opening:
+        if state is not None:
+            return _continued(vae, known, state, executor, (height, width, limit))
+        dtype = dtype_in_use(vae)
+        require_sensible_limit(any_case(limit))
+        if height is None or width is None:
+            raise InputError("height, width: expected pixels, or state= of another stream")
+        shared = _shared_of(vae, known, direction)
+        options = {
+            "dtype": dtype, "device": shared.device(executor), "direction": direction, "executor": executor,
+            **planner_options(profile=profile, thrift=thrift),
+        }  # fmt: skip
+        planner, _ = stream_planner(vae, height, width, block, batch, **options)
+        weights = shared.weights(executor, dtype)
+        bytes_ = _free_bytes(weights) if any_case(limit) == "auto" else limit_bytes(limit)
+        key = (height, width, block, batch, sessions, bytes_, *options.values())
+        if key not in shared.plans:
+            shared.plans[key] = planner.stream_plan(block, whole_number(sessions, "sessions"), bytes_)
+        return Stream(weights, shared.plans[key], direction, dtype)
 
 
 def _free_bytes(weights: _Weights) -> int:
@@ -287,7 +294,7 @@ def _continued(vae: Any, known: Described, state: bytes, executor: str, others: 
     text, _, values = bytes(state).partition(b"\n")
     try:
         header = json.loads(text)
-        direction, block, checksum, plan = (header[key] for key in ("direction", "block", "weights", "plan"))
+        direction, block, sessions, checksum, plan = (header[key] for key in ("direction", "block", "sessions", "weights", "plan"))
     except (ValueError, KeyError, TypeError):
         raise InputError("state: expected what state() of a stream returned") from None
     shared = _shared_of(vae, known, direction)
@@ -295,7 +302,7 @@ def _continued(vae: Any, known: Described, state: bytes, executor: str, others: 
     weights = shared.weights(executor, dtype)
     if weights.checksum != checksum:
         raise InputError("state: is of other weights than this VAE has; expected the VAE of the stream that it was taken from")
-    planned = _core.stream_plan_of(shared.model, json.dumps(plan), whole_number(block, "block"))
+    planned = _core.stream_plan_of(shared.model, json.dumps(plan), whole_number(block, "block"), whole_number(sessions, "sessions"))
     here = weights.executor.planned_device(weights.device)
     if planned.device != here:
         raise InputError(f"state: is of a stream on {planned.device}; the streams of this VAE run on {here}")

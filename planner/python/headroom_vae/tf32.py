@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Any, Iterator
 
 TORCH_DEFAULT = "convolutions"
 """The work that PyTorch does in TF32 unless a switch was set."""
@@ -46,18 +47,48 @@ def _products() -> bool:
     return matmul.allow_tf32 if precision is None else precision == "tf32"
 
 
+class _Off:
+    """TF32 is off while any block of full_fp32() runs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks = 0
+        self._before: tuple[Any, Any] = (None, None)
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._blocks == 0:
+                self._before = self._set(None)
+            self._blocks += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if self._blocks == 0:
+                self._set(self._before)
+
+    @staticmethod
+    def _set(values: tuple[Any, Any] | None) -> tuple[Any, Any]:
+        """Sets the switches of convolutions and products. None: off. Returns the values before."""
+        import torch
+
+        conv, matmul = getattr(torch.backends.cudnn, "conv", torch.backends.cudnn), torch.backends.cuda.matmul
+        name, off = ("fp32_precision", "ieee") if hasattr(conv, "fp32_precision") else ("allow_tf32", False)
+        before = getattr(conv, name), getattr(matmul, name)
+        for part, value in zip((conv, matmul), values or (off, off)):
+            setattr(part, name, value)
+        return before
+
+
+_off = _Off()
+
+
 @contextmanager
 def full_fp32() -> Iterator[None]:
-    """Turns TF32 off in torch for this block. The switches hold for all threads of the process."""
-    import torch
-
-    conv, matmul = getattr(torch.backends.cudnn, "conv", torch.backends.cudnn), torch.backends.cuda.matmul
-    name, off = ("fp32_precision", "ieee") if hasattr(conv, "fp32_precision") else ("allow_tf32", False)
-    before = getattr(conv, name), getattr(matmul, name)
-    setattr(conv, name, off)
-    setattr(matmul, name, off)
+    """Turns TF32 off in torch for this block. The switches hold for all threads of the process: they come back when the last of such blocks
+    ends."""
+    _off.enter()
     try:
         yield
     finally:
-        setattr(conv, name, before[0])
-        setattr(matmul, name, before[1])
+        _off.leave()

@@ -89,7 +89,7 @@ class Encodes(tiny.Case):
                     self.check(make(), tiny.latent(1, 3, frames, height, width))
 
     def test_an_encoder_without_a_decoder(self):
-        """MiniMax-H3's. Its class encodes 17 frames by themselves, repeats the last one and drops latent frames at the end."""
+        """MiniMax-H3's. Its class encodes parts of 17 frames independently, repeats the last one and drops latent frames at the end."""
         for changes, lengths in (({}, (1, 2, 5, 17, 18, 40)), ({"clip_length": 9, "token_drop": 0, "spatial_padding_mode": "replicate"}, (9, 12))):
             vae = tiny.minimax_h3(**changes)
             for frames in lengths:
@@ -103,7 +103,10 @@ class Encodes(tiny.Case):
                     self.assertLessEqual(handle.last.predicted_peak_bytes, 8 * MIB)
                     self.assertEqual((handle.last.limit_bytes, handle.last.direction), (8 * MIB, "encode"))
                     self.assertNotIn("decode", vars(vae))
-                    with self.assertRaisesRegex(headroom_vae.Unsupported, "cross-faded clips"):
+                    predicted = handle.predict(24, 40, frames, 2, direction="encode")
+                    self.assertLessEqual(predicted.peak_bytes, handle.last.predicted_peak_bytes)
+                    self.assertGreater(predicted.peak_bytes, handle.last.predicted_peak_bytes - MIB)
+                    with self.assertRaisesRegex(headroom_vae.Unsupported, "cross-fades clips"):
                         handle.predict(24, 40)
                     headroom_vae.disable(vae)
                     self.assertNotIn("encode", vars(vae))
