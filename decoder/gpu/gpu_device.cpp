@@ -36,7 +36,7 @@ GpuDevice::GpuDevice(const Graph& graph, const Plan& plan, GpuMemory& memory, co
       copies_(staging),
       output_(steps_.gpu, staging.output(), shift_of_picture(graph)) {
   if (steps_.layout.bytes == 0) return;
-  steps_.state = memory.allocate_state({.pass = -2}, steps_.layout.bytes);
+  steps_.state = memory.allocate_state({.owner = StateOwner::device}, steps_.layout.bytes);
   if (const int64_t bytes = steps_.layout.bytes - steps_.layout.counters_offset; bytes > 0)
     steps_.gpu.clear(steps_.counters(), bytes);
 }

@@ -36,7 +36,7 @@ bool fits(const MemoryRequests& requests, const StreamLayouts::Layout& layout) {
 /// A stream of a micro-batch on a device that records requests.
 class StreamLayouts::DryStream {
  public:
-  /// `state` learns the places of the state.
+  /// Records the places of the state, and their sizes, in `state`.
   DryStream(const Model& model, const Plan& micro_batch, StateSlots& state)
       : memory_(std::make_shared<GpuMemory>(state)),
         staging_(gpu_),
@@ -79,8 +79,8 @@ StreamLayouts::StreamLayouts(const Model& model, Plan plan, int64_t block)
   for (int64_t item = 0; item < plan_.request.batch; item += plan_.micro_batch) {
     Plan micro_batch = plan_of_micro_batch(plan_, item);
     const int64_t items = micro_batch.micro_batch;
-    if (items_.contains(items)) continue;
-    OfItems& own = items_[items];
+    if (micro_batches_.contains(items)) continue;
+    MicroBatch& own = micro_batches_[items];
     own.plan = std::move(micro_batch);
     // Steps that read frames ahead begin a clip with longer tiles. Their length depends on the first block's.
     for (int64_t first = reads_ahead ? 1 : block; first <= block; ++first) run_clip(own, {first, block});
@@ -89,7 +89,7 @@ StreamLayouts::StreamLayouts(const Model& model, Plan plan, int64_t block)
   place_all();
 }
 
-void StreamLayouts::run_clip(OfItems& own, const Blocks& blocks) const {
+void StreamLayouts::run_clip(MicroBatch& own, const Blocks& blocks) const {
   DryStream dry(model_, own.plan, own.state);
   StreamFrames frames(model_.graph, own.plan, block_);
   Shape last;
@@ -111,12 +111,12 @@ void StreamLayouts::run_clip(OfItems& own, const Blocks& blocks) const {
 
 void StreamLayouts::place_all() {
   int64_t live_bytes = 0;
-  for (const auto& [items, own] : items_) {
+  for (const auto& [items, own] : micro_batches_) {
     for (const auto& [shape, layout] : own.layouts)
       live_bytes = std::max(live_bytes, most_live_bytes(layout.requests, live_ranges_of(layout.requests)));
   }
   const auto enough = live_bytes + static_cast<int64_t>(double(live_bytes) * kGaps);
-  for (auto& [items, own] : items_) {
+  for (auto& [items, own] : micro_batches_) {
     for (auto& [shape, layout] : own.layouts) {
       layout.placement = find_placement(layout.requests, enough);
       work_bytes_ = std::max(work_bytes_, layout.placement.bytes);
@@ -139,7 +139,7 @@ StreamMemory StreamLayouts::memory(const ReservationSizes& sizes) const {
 
 const StreamLayouts::Layout& StreamLayouts::of(const Plan& micro_batch, const StreamFrames& before,
                                                const BlockFrames& block) {
-  OfItems& own = items_.at(micro_batch.micro_batch);
+  MicroBatch& own = micro_batches_.at(micro_batch.micro_batch);
   Shape shape = shape_of(before, block);
   if (const auto known = own.layouts.find(shape); known != own.layouts.end()) return known->second;
   StateSlots state;

@@ -13,12 +13,13 @@
 
 namespace headroom {
 
-/// Where a stream's blocks lie in a GPU's memory. Dry runs find the offsets before the first block:
+/// Computes the offsets at which a stream's blocks run in a GPU's memory. Dry runs find them before the first
+/// block:
 ///
 ///     weights | work of the running block | state of stream 1 | state of stream 2 | …
 ///
-/// State has a fixed offset for each place, so that it holds between blocks. All else is placed block by
-/// block, as for a decode of the whole clip. Blocks whose tiles have equal lengths share offsets.
+/// State keeps its offsets between blocks. Work gets new offsets for each block, as in a decode of the whole
+/// clip. Blocks whose tiles have equal lengths share offsets.
 class StreamLayouts {
  public:
   /// The requests of a micro-batch's block, without its state.
@@ -35,17 +36,19 @@ class StreamLayouts {
   /// For an allocator of these sizes. The state is rounded up to its pages.
   StreamMemory memory(const ReservationSizes& sizes) const;
   /// The state of a micro-batch.
-  const StateSlots& state(const Plan& micro_batch) const { return items_.at(micro_batch.micro_batch).state; }
-  /// The layout of a block of a micro-batch that comes after `before`. Makes a dry run of a block that was
-  /// not counted: of another size, or of other frames at the clip's ends. Throws LimitExceeded if it needs
-  /// more memory than the counted ones.
+  const StateSlots& state(const Plan& micro_batch) const {
+    return micro_batches_.at(micro_batch.micro_batch).state;
+  }
+  /// The layout of a micro-batch's block that comes after `before`. If no earlier dry run had a block of this
+  /// shape, makes one now. Throws LimitExceeded if the block needs more memory than those of the
+  /// constructor's dry runs.
   const Layout& of(const Plan& micro_batch, const StreamFrames& before, const BlockFrames& block);
 
  private:
   class DryStream;
   /// Lengths of all tiles and kept tensors in a block.
   using Shape = std::vector<int64_t>;
-  struct OfItems {  ///< a micro-batch of a number of items
+  struct MicroBatch {
     Plan plan;
     StateSlots state;
     std::map<Shape, Layout> layouts;
@@ -55,13 +58,13 @@ class StreamLayouts {
   };
 
   Shape shape_of(const StreamFrames& before, const BlockFrames& block) const;
-  void run_clip(OfItems& own, const Blocks& blocks) const;
+  void run_clip(MicroBatch& own, const Blocks& blocks) const;
   void place_all();
 
   const Model& model_;
   const Plan plan_;
   const int64_t block_;
-  std::map<int64_t, OfItems> items_;
+  std::map<int64_t, MicroBatch> micro_batches_;  ///< by number of items
   int64_t work_bytes_ = 0;
 };
 

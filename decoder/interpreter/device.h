@@ -48,14 +48,16 @@ struct InSeries {
   int64_t blocks_after = 0;      ///< allocations of the same size that will follow it
 };
 
+enum class StateOwner { device, kept_tensor, carried_tile };
+
 /// Identifies memory that stays between the blocks of a stream. It is asked for again only after it was
 /// freed.
 struct StatePlace {
-  int64_t pass = -1;   ///< of a carried tile. -1: frames of a kept tensor. -2: the device's own
-  int64_t number = 0;  ///< the step, or the tensor
+  StateOwner owner = StateOwner::device;
+  int64_t number = 0;  ///< the tensor, or a carried tile's step
   int64_t band = 0;    ///< of a carried tile, or the number of a kept tensor's block
-  int64_t column = 0;
-  int64_t item = 0;
+  // Of a carried tile:
+  int64_t pass = 0, column = 0, item = 0;
   friend auto operator<=>(const StatePlace&, const StatePlace&) = default;
 };
 

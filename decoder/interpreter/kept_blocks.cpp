@@ -132,7 +132,9 @@ KeptMap KeptBlocks::map_of(const KeptTensor& kept, const Interval& frames) const
 KeptMap KeptBlocks::tail_of(const KeptTensor& kept, const Interval& frames) const {
   const auto tensor = static_cast<int64_t>(kept.tensor);
   return map_of(kept, frames, [&device = device_, tensor](size_t number, int64_t bytes, const InSeries&) {
-    return device.allocate_state({.number = tensor, .band = static_cast<int64_t>(number)}, bytes);
+    const StatePlace place{
+        .owner = StateOwner::kept_tensor, .number = tensor, .band = static_cast<int64_t>(number)};
+    return device.allocate_state(place, bytes);
   });
 }
 

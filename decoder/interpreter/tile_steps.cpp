@@ -55,10 +55,13 @@ DeviceTile CarriedTiles::allocate(size_t slot, const Region& region) {
   const int64_t channels = graph_.tensor(tensor).channels;
   events_.allocating(MemoryKind::workspace, tensor);
   const auto at = [](size_t number) { return static_cast<int64_t>(number); };
-  DeviceTile tile = axis_ == Axis::t
-                        ? device_.make_state_tile({at(number_), at(slot), at(place_.band), at(place_.column)},
-                                                  region, channels, sizes_.items)
-                        : device_.make_tile(region, channels, sizes_.items);
+  const StatePlace place{.owner = StateOwner::carried_tile,
+                         .number = at(slot),
+                         .band = at(place_.band),
+                         .pass = at(number_),
+                         .column = at(place_.column)};
+  DeviceTile tile = axis_ == Axis::t ? device_.make_state_tile(place, region, channels, sizes_.items)
+                                     : device_.make_tile(region, channels, sizes_.items);
   events_.holds_tile(tile.view.blocks[0]);
   return tile;
 }

@@ -20,18 +20,19 @@ const ParameterSource& no_source() {
 
 }  // namespace
 
-class CpuStreams::One final : public OpenStream {
+class CpuStreams::CpuStream final : public OpenStream {
  public:
-  One(const std::shared_ptr<CpuStreams>& streams, const StreamPlan& plan)
+  CpuStream(const std::shared_ptr<CpuStreams>& streams, const StreamPlan& plan)
       : OpenStream(streams, plan),
         streams_(*streams),
         weights_(streams_.pool_, streams_.model_->graph, plan_.plan, no_source(), &*streams_.weights_) {
-    stream_.emplace(*streams_.model_, plan_.plan, plan_.block, [this](const Plan& micro_batch) {
+    const auto make_device = [this](const Plan& micro_batch) {
       const Graph& graph = streams_.model_->graph;
       return std::make_unique<CpuDevice>(graph, sizes_of(graph, micro_batch), weights_, streams_.pool_);
-    });
+    };
+    stream_ = std::make_unique<Stream>(*streams_.model_, plan_.plan, plan_.block, make_device);
   }
-  ~One() override {
+  ~CpuStream() override {
     const std::lock_guard lock(streams_.mutex_);
     stream_.reset();
     leave();
@@ -77,7 +78,7 @@ std::unique_ptr<OpenStream> CpuStreams::open(const StreamPlan& plan, std::span<c
   if (!device_record(plan.plan.request.device).is_host)
     throw InputError(std::string("expected a plan for cpu, found one for ") +
                      name_of(plan.plan.request.device));
-  auto stream = std::make_unique<One>(std::static_pointer_cast<CpuStreams>(shared_from_this()), plan);
+  auto stream = std::make_unique<CpuStream>(std::static_pointer_cast<CpuStreams>(shared_from_this()), plan);
   const std::lock_guard lock(mutex_);
   add(stream->plan());
   if (!state.empty()) stream->restore(state);

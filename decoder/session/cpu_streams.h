@@ -21,7 +21,7 @@ class CpuStreams final : public Streams {
   int64_t live_bytes() const override { return pool_.live_bytes(); }
 
  private:
-  class One;
+  class CpuStream;
   /// Limit on the pool with the streams that are open. Call with the mutex held.
   int64_t pool_limit_bytes() const;
 

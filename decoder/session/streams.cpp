@@ -42,7 +42,7 @@ void Streams::add(const StreamPlan& plan) {
     const std::string open = std::to_string(open_.size());
     throw LimitExceeded("one more stream would take " + format_bytes(bytes) + " with the " + open +
                         " that are open, limit " + format_bytes(limit) + "; expected at most " + open +
-                        " streams. End one, or give a larger limit for all of them");
+                        " streams. Close one, or give a larger limit for all of them");
   }
   open_ = std::move(all);
 }

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,7 +79,7 @@ class OpenStream {
 
   const StreamPlan plan_;
   // Another thread that opens a stream may move this one. So these need the mutex.
-  std::optional<Stream> stream_;
+  std::unique_ptr<Stream> stream_;
   int64_t state_bytes_ = 0, measured_peak_bytes_ = 0;
 
  private:

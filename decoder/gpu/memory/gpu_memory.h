@@ -111,9 +111,8 @@ class StateSlots {
 /// - A dry run records the requests.
 /// - A decode gets each request at its offset in the placement. The decode must make the requests of its dry
 ///   run in the same order.
-/// - A stream is a decode whose requests and placement are those of its running block. Its state has memory
-/// of
-///   its own, with a fixed offset for each place. A dry run of a block records only its other requests.
+/// - A stream is a decode whose requests and placement are those of its running block. Its state has a region
+///   of its own, with a fixed offset for each place. A dry run of a block records only the other requests.
 /// - Profiling of single steps has no dry run. Each request gets an offset behind all live ones.
 ///
 /// Memory that a caller returns can be reused at once, since the GPU runs work in the order of queuing.
@@ -129,7 +128,7 @@ class GpuMemory : public MemoryMeter, public std::enable_shared_from_this<GpuMem
         placement_(&placement),
         held_bytes_(held_bytes),
         live_bytes_(held_bytes) {}
-  /// For dry runs of a stream's blocks. `state` learns the places, and must outlive it.
+  /// For dry runs of a stream's blocks. Records the places of the state in `state`, which must outlive it.
   explicit GpuMemory(StateSlots& state) : wanted_(&state) {}
   /// For a stream: serves blocks at `base`, and its state at `state_base`, which lies behind. `state` must
   /// outlive it. Call serve() before each block.

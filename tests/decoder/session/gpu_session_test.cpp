@@ -1,8 +1,11 @@
 #include "decoder/session/gpu_session.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "decoder/base/errors.h"
 #include "decoder/session/gpu_streams.h"
@@ -14,6 +17,7 @@
 #include "tests/support/drawn_plans.h"
 #include "tests/support/exact_costs.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/streamed.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/tiny_video.h"
@@ -169,6 +173,36 @@ TEST_CASE("what a GPU cannot do is refused before anything is taken") {
   }
 }
 
+/// A GPU whose calls can fail: one call, or all calls from that one on.
+class FailingGpu final : public EmulatedGpu {
+ public:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  void fail_after(int64_t calls, bool once) {
+    left_ = calls;
+    once_ = once;
+  }
+  std::byte* reserve(int64_t bytes) override { return (count(), EmulatedGpu::reserve(bytes)); }
+  std::byte* reserve_host(int64_t bytes) override { return (count(), EmulatedGpu::reserve_host(bytes)); }
+  void copy(gpu::Stream stream, void* to, const void* from, int64_t bytes) override {
+    count();
+    EmulatedGpu::copy(stream, to, from, bytes);
+  }
+  void clear(void* memory, int64_t bytes) override {
+    count();
+    EmulatedGpu::clear(memory, bytes);
+  }
+
+ private:
+  void count() {
+    if (left_-- > 0) return;
+    left_ = once_ ? kNever : 0;
+    throw DeviceError("the GPU fails");
+  }
+  int64_t left_ = kNever;
+  bool once_ = true;
+};
+
 TEST_CASE("a GPU without room for one more stream keeps the open ones") {
   start_libraries(2);
   const auto model = std::make_shared<const Model>(test::model_of(test::tiny_wan_config()));
@@ -186,6 +220,72 @@ TEST_CASE("a GPU without room for one more stream keeps the open ones") {
   EmulatedGpu larger;
   CHECK(found.clip.values == on_gpu(larger, *model, plan, input, 3).picture.values);
   CHECK(gpu->most_reserved_bytes() == planned.memory.peak_bytes);
+}
+
+/// A stream in the middle of its clip.
+struct BegunStream {
+  std::unique_ptr<OpenStream> stream;
+  std::unique_ptr<test::MemorySink> clip;
+  int64_t taken = 0, made = 0, peak_bytes = 0;
+  std::vector<std::byte> state;
+};
+
+TEST_CASE("a GPU that fails while one more stream opens leaves the open ones as they were, or ended") {
+  start_libraries(2);
+  const auto model = std::make_shared<const Model>(test::model_of(test::tiny_wan_config()));
+  const Request request = request_for(*model, {6, 3, 4}, 1, Dtype::fp32, DeviceKind::cuda);
+  const Array input = test::latent_for(*model, request, 3);
+  const Plan plan = test::unlimited(untiled_plan(*model, request));
+  const StreamPlan planned{plan, 2, StreamLayouts(*model, plan, 2).memory({})};
+  const auto gpu = std::make_shared<FailingGpu>();
+  const auto streams = std::make_shared<GpuStreams>(model, gpu, Dtype::fp32, test::random_source(3));
+  std::vector<BegunStream> begun(2);
+  for (BegunStream& each : begun) {
+    each.stream = streams->open(planned);
+    each.clip = std::make_unique<test::MemorySink>(test::picture_shape(*model, request));
+    each.taken = &each == begun.data() ? 2 : 3;
+    each.made = test::push(*each.stream, input, {0, each.taken}, *each.clip, 0);
+    each.state = each.stream->state();
+    each.peak_bytes = each.stream->measured_peak_bytes();
+  }
+  const bool once = GENERATE(true, false);
+  bool opened = false;
+  int64_t ended = 0;
+  // Both values of `once` together try every call.
+  for (int64_t calls = once ? 0 : 1; !opened; calls += test::kSanitized ? 7 : 2) {
+    CAPTURE(calls, once);
+    gpu->fail_after(calls, once);
+    try {
+      streams->open(planned);
+      opened = true;
+    } catch (const DeviceError&) {
+    }
+    gpu->fail_after(FailingGpu::kNever, once);
+    for (BegunStream& each : begun) {
+      if (each.stream->ended()) {
+        ++ended;
+        CHECK_THROWS_WITH(test::push_nowhere(*each.stream, test::frames_of(input, {0, 1})),
+                          Catch::Contains("has ended"));
+        CHECK_THROWS_WITH(each.stream->state(), Catch::Contains("has ended"));
+        CHECK(each.stream->state_bytes() == 0);
+        each.stream.reset();
+        each.stream = streams->open(planned, each.state);
+      }
+      REQUIRE((each.stream->state() == each.state));
+      if (once) CHECK(each.stream->measured_peak_bytes() == each.peak_bytes);
+    }
+  }
+  CHECK((ended > 0) == !once);
+  EmulatedGpu larger;
+  const Array whole = on_gpu(larger, *model, plan, input, 3).picture;
+  for (BegunStream& each : begun) {
+    while (!each.stream->ended()) {
+      const int64_t end = std::min(each.taken + 2, input.shape[2]);
+      each.made += test::push(*each.stream, input, {each.taken, end}, *each.clip, each.made);
+      each.taken = end;
+    }
+    CHECK(each.clip->picture.values == whole.values);
+  }
 }
 
 }  // namespace
