@@ -48,7 +48,8 @@ TEST_CASE("a class without an encoder names itself") {
 
 TEST_CASE("a class without a decoder encodes, and every way to decode with it says why not") {
   const Model model = resolve_model("minimax-h3");
-  const std::vector<std::string> why{"minimax-h3: Headroom does not decode", "blends tiles and cross-fades clips"};
+  const std::vector<std::string> why{"minimax-h3: Headroom does not decode",
+                                     "blends tiles and cross-fades clips"};
   test::require_input_error([&] { for_direction(model, Direction::decode); }, why);
   test::require_input_error([&] { for_frames(model, 1); }, why);
   const Model encoder = for_direction(model, Direction::encode);
