@@ -56,7 +56,8 @@ class Install(unittest.TestCase):
         allowed = (rf"bin/headroom-{programs}", r"lib/headroom/headroom-[\w-]+\.so", r"lib/libheadroom\.so(\.0(\.1\.0)?)?", r"lib/pkgconfig/headroom\.pc",
                    r"lib/cmake/headroom/headroom\w+(-\w+)?\.cmake", r"include/headroom\.h", rf"share/man/man1/headroom-{programs}(-\w+)?\.1",
                    rf"share/bash-completion/completions/headroom-{programs}", rf"share/zsh/site-functions/_headroom-{programs}",
-                   r"share/applications/headroom\.desktop", r"share/doc/headroom(-tools)?/LICENSE")
+                   r"share/applications/headroom\.desktop", r"share/icons/hicolor/scalable/apps/headroom\.svg",
+                   r"share/doc/headroom(-tools)?/LICENSE")
         self.assertEqual({name for name in names if not any(re.fullmatch(pattern, name) for pattern in allowed)}, set())
         self.assertLessEqual({"bin/headroom-plan", "bin/headroom-decode", "lib/libheadroom.so", "include/headroom.h"}, names)
 
