@@ -32,7 +32,7 @@ TEST_CASE("help and version") {
                            Catch::Contains("--latent-scale") && Catch::Contains("Exit codes"));
   CHECK(call(run_decode, {"--version"}).out == std::string("headroom-decode ") + HEADROOM_VERSION + "\n");
   require_refused(call(run_decode, {"queue", "--help"}), 2,
-                  {"unknown command 'queue'; the only command is encode", "headroom-decode --queue"});
+                  {"unknown command 'queue'; the commands are encode, stream", "headroom-decode --queue"});
 }
 
 TEST_CASE("a decode writes its output, its statistics and nothing else") {
