@@ -155,6 +155,10 @@ int64_t JsonFields::integer(int64_t least, int64_t most) const {
   return value_->get<int64_t>();
 }
 
+int64_t JsonFields::integer_or(const std::string& key, int64_t least, int64_t most, int64_t otherwise) const {
+  return has(key) ? (*this)[key].integer(least, most) : otherwise;
+}
+
 double JsonFields::number() const {
   if (!value_->is_number() || !std::isfinite(value_->get<double>())) {
     fail("expected a number, found " + value_->dump().substr(0, 40));

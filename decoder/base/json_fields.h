@@ -28,6 +28,8 @@ class JsonFields {
   size_t size(size_t most) const;
 
   int64_t integer(int64_t least, int64_t most) const;
+  /// The integer of the member `key`, or `otherwise` if this object has no such member.
+  int64_t integer_or(const std::string& key, int64_t least, int64_t most, int64_t otherwise) const;
   double number() const;   ///< finite
   double amount() const;   ///< finite, at least 0
   double nonzero() const;  ///< finite, other than 0

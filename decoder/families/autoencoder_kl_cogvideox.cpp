@@ -37,13 +37,10 @@ size_t read_frame_doublings(const JsonFields& field) {
 
 Config read_config(const JsonFields& json) {
   Config config;
-  const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(least, most) : otherwise;
-  };
-  config.latent_channels = integer("latent_channels", 1, 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1, 1024, config.out_channels);
-  config.layers = integer("layers_per_block", 0, kMostLayers, config.layers);
-  config.groups = static_cast<int32_t>(integer("norm_num_groups", 1, kMostChannels, config.groups));
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.out_channels = json.integer_or("out_channels", 1, 1024, config.out_channels);
+  config.layers = json.integer_or("layers_per_block", 0, kMostLayers, config.layers);
+  config.groups = static_cast<int32_t>(json.integer_or("norm_num_groups", 1, kMostChannels, config.groups));
   if (json.has("act_fn")) config.activation = parse_activation(json["act_fn"]);
   if (json.has("temporal_compression_ratio"))
     config.frame_doublings = read_frame_doublings(json["temporal_compression_ratio"]);

@@ -50,15 +50,12 @@ constexpr Keys kEncoderKeys{"in_channels", "down_block_types", "HunyuanVideoDown
 
 Config read_config(const JsonFields& json, const Keys& keys = {}) {
   Config config;
-  const auto integer = [&](const char* key, int64_t least, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(least, most) : otherwise;
-  };
-  config.latent_channels = integer("latent_channels", 1, 1024, config.latent_channels);
-  config.picture_channels = integer(keys.picture_channels, 1, 1024, config.picture_channels);
-  config.layers = integer("layers_per_block", 0, kMostLayers, config.layers);
-  config.groups = static_cast<int32_t>(integer("norm_num_groups", 1, kMostChannels, config.groups));
-  config.compression = integer("spatial_compression_ratio", 1, 1 << kMostStages, config.compression);
-  const int64_t frames = integer("temporal_compression_ratio", 1, kMostChannels, kFrameCompression);
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.picture_channels = json.integer_or(keys.picture_channels, 1, 1024, config.picture_channels);
+  config.layers = json.integer_or("layers_per_block", 0, kMostLayers, config.layers);
+  config.groups = static_cast<int32_t>(json.integer_or("norm_num_groups", 1, kMostChannels, config.groups));
+  config.compression = json.integer_or("spatial_compression_ratio", 1, 1 << kMostStages, config.compression);
+  const int64_t frames = json.integer_or("temporal_compression_ratio", 1, kMostChannels, kFrameCompression);
   if (frames != kFrameCompression)
     json["temporal_compression_ratio"].fail("expected " + std::to_string(kFrameCompression) + ", found " +
                                             std::to_string(frames));

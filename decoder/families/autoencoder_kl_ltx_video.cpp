@@ -173,17 +173,14 @@ Edges edges_of(const JsonFields& field) {
 
 Config read_config(const JsonFields& json, const Defaults& defaults) {
   Config config;
-  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
   refuse_inputs(json);
   if (json.has("timestep_conditioning")) config.conditioned = json["timestep_conditioning"].boolean();
   if (config.conditioned && defaults.picks_edges)
     json["timestep_conditioning"].fail("decoders of this class that are given a time step are not supported");
-  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.picture_channels = integer("out_channels", 1024, config.picture_channels);
-  config.patch = integer("patch_size", kMostPatch, config.patch);
-  if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.picture_channels = json.integer_or("out_channels", 1, 1024, config.picture_channels);
+  config.patch = json.integer_or("patch_size", 1, kMostPatch, config.patch);
+  if (json.integer_or("patch_size_t", 1, kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
   if (json.has("resnet_norm_eps")) config.norm_epsilon = json["resnet_norm_eps"].amount();
   config.causal = json.has("decoder_causal") ? json["decoder_causal"].boolean() : defaults.causal;
   config.plain_shortcuts = defaults.picks_edges;
@@ -228,13 +225,10 @@ std::vector<int64_t> integers_of(const JsonFields& json, const char* key, int64_
 /// The keys that the encoders of both classes share.
 Config read_common_of_encoder(const JsonFields& json) {
   Config common;
-  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
-  common.latent_channels = integer("latent_channels", 1024, common.latent_channels);
-  common.picture_channels = integer("in_channels", 1024, common.picture_channels);
-  common.patch = integer("patch_size", kMostPatch, common.patch);
-  if (integer("patch_size_t", kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
+  common.latent_channels = json.integer_or("latent_channels", 1, 1024, common.latent_channels);
+  common.picture_channels = json.integer_or("in_channels", 1, 1024, common.picture_channels);
+  common.patch = json.integer_or("patch_size", 1, kMostPatch, common.patch);
+  if (json.integer_or("patch_size_t", 1, kMostPatch, 1) != 1) json["patch_size_t"].fail("expected 1");
   if (json.has("encoder_causal") && !json["encoder_causal"].boolean())
     json["encoder_causal"].fail("encoders that read later frames are not supported");
   common.causal = true;

@@ -23,10 +23,6 @@ struct Config {
   int64_t clip_frames = 17, dropped_latent_frames = 3;
 };
 
-int64_t integer(const JsonFields& json, const char* key, int64_t least, int64_t most, int64_t otherwise) {
-  return json.has(key) ? json[key].integer(least, most) : otherwise;
-}
-
 /// A stride of 1 or 2 for each of the `stages`.
 std::vector<int32_t> strides(const JsonFields& json, const char* key, std::vector<int32_t> otherwise,
                              size_t stages) {
@@ -49,10 +45,10 @@ Edges padding(const JsonFields& mode) {
 
 Config read_config(const JsonFields& json) {
   Config config;
-  config.latent_channels = integer(json, "latent_channels", 1, 1024, config.latent_channels);
-  config.picture_channels = integer(json, "in_channels", 1, 1024, config.picture_channels);
-  config.layers = integer(json, "layers_per_block", 1, kMostLayers, config.layers);
-  config.groups = static_cast<int32_t>(integer(json, "norm_num_groups", 1, kMostChannels, config.groups));
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.picture_channels = json.integer_or("in_channels", 1, 1024, config.picture_channels);
+  config.layers = json.integer_or("layers_per_block", 1, kMostLayers, config.layers);
+  config.groups = static_cast<int32_t>(json.integer_or("norm_num_groups", 1, kMostChannels, config.groups));
   if (json.has("norm_eps") && json["norm_eps"].number() != kEpsilon) json["norm_eps"].fail("expected 1e-06");
   if (json.has("spatial_padding_mode")) config.edges = padding(json["spatial_padding_mode"]);
   if (json.has("block_out_channels")) config.widths = read_widths(json["block_out_channels"], config.groups);
@@ -64,14 +60,14 @@ Config read_config(const JsonFields& json) {
           "temporal_downsample_factors: expected a spatial factor of 2 beside each 2, found 1: without it "
           "the class pads no edges");
   }
-  config.clip_frames = integer(json, "clip_length", 1, kMostFrames, config.clip_frames);
+  config.clip_frames = json.integer_or("clip_length", 1, kMostFrames, config.clip_frames);
   int64_t step = 1;
   for (int32_t stride : config.frames) step *= stride;
   if ((config.clip_frames - 1) % step != 0)
     json["clip_length"].fail("expected 1 plus a multiple of " + std::to_string(step) + ", found " +
                              std::to_string(config.clip_frames));
   config.dropped_latent_frames =
-      integer(json, "token_drop", 0, (config.clip_frames - 1) / step, config.dropped_latent_frames);
+      json.integer_or("token_drop", 0, (config.clip_frames - 1) / step, config.dropped_latent_frames);
   return config;
 }
 

@@ -22,12 +22,9 @@ struct Config {
 
 Config read_config(const JsonFields& json) {
   Config config;
-  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
-  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1024, config.out_channels);
-  config.layers = integer("layers_per_block", kMostLayers, config.layers);
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.out_channels = json.integer_or("out_channels", 1, 1024, config.out_channels);
+  config.layers = json.integer_or("layers_per_block", 1, kMostLayers, config.layers);
   if (json.has("block_out_channels")) config.widths = read_widths(json["block_out_channels"], kGroups);
   return config;
 }

@@ -51,12 +51,10 @@ int64_t read_width(const JsonFields& widths, size_t stages, const char* blocks) 
 /// `config` has the defaults of missing keys.
 Config read_config(const JsonFields& json, Config config = {}, const Keys& keys = {}) {
   const size_t default_stages = config.blocks.size();
-  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
-  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.picture_channels = integer(keys.picture_channels, 1024, config.picture_channels);
-  config.factor = static_cast<int32_t>(integer("upsampling_scaling_factor", kMostFactor, config.factor));
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.picture_channels = json.integer_or(keys.picture_channels, 1, 1024, config.picture_channels);
+  config.factor =
+      static_cast<int32_t>(json.integer_or("upsampling_scaling_factor", 1, kMostFactor, config.factor));
   if (json.has(keys.blocks)) {
     const JsonFields counts = json[keys.blocks];
     config.blocks.clear();
@@ -173,9 +171,6 @@ struct ClipConfig {
 
 ClipConfig read_clip_config(const JsonFields& json) {
   ClipConfig config;
-  const auto integer = [&](const char* key, int64_t most, int64_t otherwise) {
-    return json.has(key) ? json[key].integer(1, most) : otherwise;
-  };
   const auto read = [&](const char* key, auto& values, size_t count, const auto& value_of) {
     if (json.has(key)) {
       const JsonFields list = json[key];
@@ -187,9 +182,9 @@ ClipConfig read_clip_config(const JsonFields& json) {
                 std::to_string(values.size()));
   };
   const auto boolean = [](const JsonFields& field) { return field.boolean(); };
-  config.latent_channels = integer("latent_channels", 1024, config.latent_channels);
-  config.out_channels = integer("out_channels", 1024, config.out_channels);
-  config.patch = integer("patch_size", kMostFactor, config.patch);
+  config.latent_channels = json.integer_or("latent_channels", 1, 1024, config.latent_channels);
+  config.out_channels = json.integer_or("out_channels", 1, 1024, config.out_channels);
+  config.patch = json.integer_or("patch_size", 1, kMostFactor, config.patch);
   const size_t stages = json.has("num_decoder_blocks") ? json["num_decoder_blocks"].size(kMostStages) : 3;
   if (stages == 0) json["num_decoder_blocks"].fail("expected at least one number");
   read("num_decoder_blocks", config.blocks, stages,

@@ -78,7 +78,7 @@ class RowSink final : public EightBitSink {
 /// any order.
 class Y4mSink final : public EightBitSink {
  public:
-  /// Whether the file begins with these frames, or they follow others of a stream.
+  /// yes: the frames begin a file, with its header. no: they follow earlier frames of a stream.
   enum class Begins { yes, no };
 
   /// Reserves disk space for all items. Throws like require_eight_bit_shape() and PartialFile.

@@ -56,7 +56,7 @@ struct StatePlace {
   StateOwner owner = StateOwner::device;
   int64_t number = 0;  ///< the tensor, or a carried tile's step
   int64_t band = 0;    ///< of a carried tile, or the number of a kept tensor's block
-  // Of a carried tile:
+  // These three are set for carried tiles only.
   int64_t pass = 0, column = 0, item = 0;
   friend auto operator<=>(const StatePlace&, const StatePlace&) = default;
 };

@@ -124,8 +124,9 @@ void Stream::push(const ArrayView& input, bool ends, PictureSink& sink) {
   const int64_t taken = taken_ + input.shape[kFrames], latents = latent_frames(taken);
   const Tensor& output = model_.graph.tensor(model_.graph.output());
   const Extent extent = extent_of(output, latent_of(model_.graph, plan_.request));
-  const int64_t first = frames_.emitted(), ready = frames_ready(taken - taken_, ends);
-  FramesFrom block_sink(sink, {shape_[0], output.channels, first + ready + 1, extent.y, extent.x}, first);
+  const int64_t first = frames_.emitted();
+  FramesFrom block_sink(sink, {shape_[0], output.channels, first + sink.shape().frames, extent.y, extent.x},
+                        first);
   ended_ = true;  // until the blocks have run
   while (frames_.latent_frames() < latents || (ends && latents > 0 && !frames_.complete())) {
     const int64_t now = std::min(latents, frames_.latent_frames() + block_);

@@ -19,7 +19,7 @@ void undo_latent_scale(const Model& model, const std::function<ParameterSource()
 /// The inverse of undo_latent_scale(): gives an encoder's latent the scale of pipelines.
 void apply_latent_scale(const Model& model, const std::function<ParameterSource()>& weights, Array& latent);
 
-/// What --latent-scale says about a latent.
+/// A decision by --latent-scale about a latent.
 struct AskedScale {
   bool undo = false;  ///< undo_latent_scale() gives the decoder's input
   std::string note;   ///< one line on how it was interpreted; may be empty

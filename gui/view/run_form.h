@@ -29,7 +29,7 @@ class RunForm : public QWidget {
   /// Checks the inputs and shows errors at their fields. Focuses the first wrong field. Returns true if there
   /// are no errors.
   bool check();
-  /// What a run still lacks, a line for each field: "Latent: There is no such file."
+  /// The inputs that a run still lacks, a line for each field: "Latent: There is no such file."
   QStringList missing() const;
 
  Q_SIGNALS:

@@ -14,7 +14,7 @@ class Workspace;
 /// folder may be in `folder` or in a folder above it. Empty if there is none.
 QStringList demo_files(const QString& folder);
 
-/// What a new user can begin with. Running out of memory comes first.
+/// The first page: ways to begin for a new user. Running out of memory comes first.
 class StartPage : public Page {
   Q_OBJECT
  public:

@@ -53,7 +53,8 @@ void add_plan_options(CLI::App& app, DecodeOptions& options, std::string& device
                "run a plan whose costs were measured on another machine");
 }
 
-void add_input_options(CLI::App& app, DecodeOptions& options) {
+/// Options of every command: the model and its weights.
+void add_model_options(CLI::App& app, SharedOptions& options) {
   app.add_option("--model", options.model, kModelHelp)->required();
   auto* weights = app.add_option(
       "--weights", options.weights,
@@ -61,6 +62,10 @@ void add_input_options(CLI::App& app, DecodeOptions& options) {
       "checkpoint's names; the model's folder by default");
   app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
       ->excludes(weights);
+}
+
+void add_input_options(CLI::App& app, DecodeOptions& options) {
+  add_model_options(app, options);
   app.add_option("--latent", options.latents,
                  "latent: .npy, .safetensors[:key], .pt[:key] or ComfyUI's .latent; floats, NxCxHxW, CxHxW "
                  "or for clips NxCxTxHxW; "
@@ -195,9 +200,7 @@ constexpr const char* kDescription =
     "Examples:\n"
     "  headroom-decode encode --limit 2GiB --model vae/ --picture photo.png -o latent.safetensors\n"
     "  headroom-decode encode --limit 8GiB --model wan-vae/ --picture frames/ -o clip.safetensors\n"
-    "  headroom-decode encode --limit 4GiB --model vae/ --pictures photos/ --crop -o latents/\n\n"
-    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
-    "failure.";
+    "  headroom-decode encode --limit 4GiB --model vae/ --pictures photos/ --crop -o latents/\n";
 
 void check(const EncodeOptions& options) {
   if (options.picture.empty() == options.pictures.empty())
@@ -219,14 +222,8 @@ void check(const EncodeOptions& options) {
 
 std::optional<EncodeOptions> parse_encode_options(const std::vector<std::string>& args, std::ostream& out) {
   EncodeOptions options;
-  CLI::App app(kDescription, "headroom-decode encode");
-  app.add_option("--model", options.model, kModelHelp)->required();
-  auto* weights =
-      app.add_option("--weights", options.weights,
-                     "folder with diffusion_pytorch_model.safetensors, or a .safetensors file; the "
-                     "model's folder by default");
-  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
-      ->excludes(weights);
+  CLI::App app(std::string(kDescription) + kExitCodes, "headroom-decode encode");
+  add_model_options(app, options);
   app.add_option(
       "--picture", options.picture,
       "picture: .png, .jpg or .webp; clip: a folder with its frames, in the order of their names; "
@@ -282,23 +279,15 @@ constexpr const char* kStreamDescription =
     "Standard input has blocks as numpy.save() writes them, 1xCxTxHxW with any T. Standard output gets the "
     "frames as .y4m, each as soon as it is ready.\n\n"
     "Example:\n"
-    "  sampler | headroom-decode stream --limit 6GiB --model wan-vae/ | ffplay -\n\n"
-    "Exit codes: 0 done; 2 bad usage or input; 3 does not fit; 4 stopped before crossing the limit; 5 device "
-    "failure.";
+    "  sampler | headroom-decode stream --limit 6GiB --model wan-vae/ | ffplay -\n";
 
 }  // namespace
 
 std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>& args, std::ostream& out) {
   StreamOptions options;
   options.output = "-";
-  CLI::App app(kStreamDescription, "headroom-decode stream");
-  app.add_option("--model", options.model, kModelHelp)->required();
-  auto* weights =
-      app.add_option("--weights", options.weights,
-                     "folder with diffusion_pytorch_model.safetensors, or a .safetensors file, also with an "
-                     "original checkpoint's names; the model's folder by default");
-  app.add_option("--random-weights", options.random_seed, "seeded random weights instead of files")
-      ->excludes(weights);
+  CLI::App app(std::string(kStreamDescription) + kExitCodes, "headroom-decode stream");
+  add_model_options(app, options);
   app.add_option("--limit", options.limit,
                  "most memory, weights and state included: 2GiB, 512MiB, or auto for the free memory")
       ->required();
@@ -319,7 +308,6 @@ std::optional<StreamOptions> parse_stream_options(const std::vector<std::string>
   app.add_option("--fps", frame_rate,
                  "frames per second of the .y4m: 25, or a ratio such as 30000/1001; 24 by default");
   app.add_option("--threads", options.threads, "threads to use; all by default")->check(CLI::Range(1, 4096));
-  app.add_flag("--quiet", options.progress.quiet, "print nothing but errors");
   if (!parse_arguments(app, args, out)) return std::nullopt;
   if (!device.empty()) options.device = parse_device_name(device);
   if (!frame_rate.empty()) options.frame_rate = parse_frame_rate(frame_rate, "--fps");

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def cases(page: str, text: str) -> Iterator[Case]:
-    """What ran according to a page. Nothing for a page of another kind."""
+    """The decodes and encodes of a result page. None for a page of another kind."""
     if (title := CPU_PAGE.match(text)) and (device := CPU.search(text)):
         encode, model, size, frames, dtype = title.groups()
         yield Case("{} {}, {}".format(*device.groups()), "encodes" if encode else "decodes", model, size, int(frames or 0), dtype, page)

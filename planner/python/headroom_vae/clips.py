@@ -25,9 +25,9 @@ def parts_of(model: _core.Model, shape: list[int]) -> tuple[list[tuple[int, int]
     return [(begin, part) for begin in range(0, last, part)] + [(last, kept)], made
 
 
-def frames_at_a_time(model: _core.Model, shape: list[int]) -> int:
-    """Frames of the largest part of a clip of this shape."""
-    return max(length for _, length in parts_of(model, shape)[0])
+def frames_at_a_time(parts: list[tuple[int, int]]) -> int:
+    """Frames of the largest part."""
+    return max(length for _, length in parts)
 
 
 def encode_clips(encoder: ModuleDecoder, x: Any, *, limit: int | str | None, dtype: Any, **options: Any) -> tuple[Any, DecodeReport]:
@@ -39,7 +39,7 @@ def encode_clips(encoder: ModuleDecoder, x: Any, *, limit: int | str | None, dty
     parts, shape = parts_of(encoder.model, list(x.shape))
     made = None if len(parts) == 1 else torch.empty(shape, dtype=dtype, device=x.device)
     # Beside the plan of a part: the whole result, and a contiguous copy of the part's frames.
-    copied = x.nbytes // frames * frames_at_a_time(encoder.model, list(x.shape))
+    copied = x.nbytes // frames * frames_at_a_time(parts)
     beside = copied + (0 if made is None else made.nbytes)
     reports, at = [], 0
     for begin, length in parts:

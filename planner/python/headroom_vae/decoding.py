@@ -14,7 +14,7 @@ from . import _core, gate, over, parts, sampling
 from .amounts import THRIFT, is_plain_number, limit_bytes, whole_size
 from .autocast import own_dtype
 from .changes import shown
-from .clips import encode_clips, frames_at_a_time
+from .clips import encode_clips, frames_at_a_time, parts_of
 from .compiled import is_own
 from .checkpoints import Described, described
 from .described import device_of, dtype_in_use, dtype_name, loaded_vae_of, model_of, output_name, require_precision
@@ -109,7 +109,7 @@ class Handle:
             raise Unsupported(self.why_no_decoder)
         side = self.decoder if direction == "decode" else self._encoder_for(direction)
         if direction == "encode" and side.model.encoded_clips and frames > 1:
-            frames = frames_at_a_time(side.model, [batch, 3, frames, height, width])
+            frames = frames_at_a_time(parts_of(side.model, [batch, 3, frames, height, width])[0])
         return side.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side))
 
     def require_encoder_parameters(self) -> None:

@@ -74,7 +74,7 @@ class _Shared:
         return self._weights
 
     def _proof(self) -> Any:
-        """What the VAE's own decode does before and behind the network. None for diffusers' code."""
+        """The proof of the VAE's own decode, with its steps before and behind the network. None for diffusers' code."""
         proof = None if self._decoder.prover is None else self._decoder.proof({})
         if isinstance(proof, Unsupported):
             raise proof

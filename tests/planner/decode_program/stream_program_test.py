@@ -94,7 +94,7 @@ class Streams(unittest.TestCase):
                 self.assertRegex(ended.stderr.decode(), r"25 frames in .*, state .*, peak .* \(predicted .*, limit 256.0 MiB\)")
 
     def test_frames_come_before_the_next_block_is_there(self):
-        with subprocess.Popen(self.line("--quiet"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        with subprocess.Popen(self.line(), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             made = b""
             for number, block in enumerate(np.split(self.latents, 7, axis=2)):
                 running.stdin.write(npy(block))
