@@ -31,7 +31,7 @@ from .latents import (
     require_latent_channels,
     require_picture,
 )
-from .progress import NodeProgress
+from .progress import NodeProgress, preview_of
 from .server import allowed_scratch, bytes_of_gib, gib_of_bytes, gib_of_input, require_limit_of_machine, scratch_example
 
 DEFAULT_THRIFT = 100 * THRIFT
@@ -202,15 +202,15 @@ def _make_room(vae: Any, decoder: ModuleDecoder, size: tuple, limit: int | str, 
 
 
 @contextlib.contextmanager
-def _running(node: str, vae: Any, decoder: ModuleDecoder, frames: int, limit_gib: float, picture: Any = None) -> Iterator[NodeProgress]:
-    """The progress of a decode or encode. The log gets its plan and its result, and DoesNotFit the words of a node."""
+def _running(node: str, decoder: ModuleDecoder, frames: int, limit_gib: float, preview: Any = None) -> Iterator[NodeProgress]:
+    """The progress of a decode or encode, with previews by `preview`. The log gets its plan and its result, and DoesNotFit the words of a node."""
 
     def log_plan() -> None:
         plan = decoder.planned
         _log.info("%s: about %s%s, peak %s", node, format_seconds(plan.seconds), plan.assumed_text, format_bytes(plan.peak_bytes))
 
     with _node_advice(node, frames, limit_gib):
-        yield NodeProgress(vae, picture, log_plan)
+        yield NodeProgress(preview, log_plan)
     _log.info("%s: %s", node, str(decoder.last).splitlines()[0])
 
 
@@ -254,7 +254,7 @@ class HeadroomVAEDecode:
         if device != "cpu":
             _make_room(vae, decoder, size, limit, {"device": device, **options})
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
-        with _running("VAE Decode (Headroom)", vae, decoder, size[1], gib, picture) as progress:
+        with _running("VAE Decode (Headroom)", decoder, size[1], gib, functools.partial(preview_of, vae, z, picture)) as progress:
             decoder.decode(z, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, **options)
         remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"
@@ -295,7 +295,7 @@ class HeadroomVAEEncode:
         size = request_of(encoder.model, list(picture.shape))[0]
         if device != "cpu":
             _make_room(vae, encoder, size, limit, {"device": device, **options})
-        with _running("VAE Encode (Headroom)", vae, encoder, size[1], gib) as progress:
+        with _running("VAE Encode (Headroom)", encoder, size[1], gib) as progress:
             made = encoder.decode(picture, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, **options)
         remarks = [f"encoded {known.clip_remark}"] if size[1] > 1 and known.clip_remark else []
         return {"samples": latent_of_encoded(made, known, encoder.module)}, "; ".join([str(encoder.last), *left_out, *remarks])

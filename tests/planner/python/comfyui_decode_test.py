@@ -274,15 +274,25 @@ class Decodes(unittest.TestCase):
         decoded_by_node(made, z)
         self.assertTrue(all(preview is None for _, _, preview in comfyui_stand_in.ProgressBar.shown))
 
-    def test_previews_show_rows_and_frames_that_are_done(self):
-        module = nodes()
-        made, picture = comfy_vae(small_vae()), torch.zeros(1, 3, 3, 20, 30)
-        self.assertIsNone(sys.modules["headroom_nodes.progress"].preview_of(made, picture, 15))
-        picture[:, :, 1, :10] = 1
-        shown = sys.modules["headroom_nodes.progress"].preview_of(made, picture, 15)
-        self.assertIsNotNone(module)
+    def test_previews_show_rows_and_frames_that_are_done_over_estimated_colours(self):
+        self.assertIsNotNone(nodes())
+        preview_of = sys.modules["headroom_nodes.progress"].preview_of
+        made, z, picture = comfy_vae(small_vae()), torch.zeros(2, 4, 2, 10, 15), torch.zeros(2, 3, 3, 20, 30)
+        self.assertIsNone(preview_of(made, z, picture, 15))
+        # The second frame is a linear map of the first latent frame: black left of white, and a row of red. Half of it is done.
+        z[0, 0, 0, :, 8:], z[0, 1, 0, ::3] = 2, 1
+        frame = torch.full((3, 20, 30), -1.0)
+        frame[:, :, 16:] = 0.9
+        frame[0, torch.arange(20) % 6 < 2] += 0.5
+        picture[0, :, 1, :10] = frame[:, :10]
+        self.assertIsNone(preview_of(made, z.flip(3) * (torch.arange(10) > 4)[:, None], picture, 15))  # what is done is plain, the rest is not
+        shown = preview_of(made, z, picture, 15)
         self.assertEqual(shown.size, (15, 10))
-        self.assertEqual([shown.getpixel((3, row)) for row in (4, 5)], [(255, 255, 255), (127, 127, 127)])
+        for row in range(10):
+            for column in range(15):
+                expected = (frame[:, 2 * row, 2 * column].clamp(-1, 1) + 1) * 127.5
+                for found, channel in zip(shown.getpixel((column, row)), expected.tolist()):
+                    self.assertLess(abs(found - channel), 2 if row < 5 else 30, (row, column))
 
     @torch.no_grad()
     def test_the_log_has_the_plan_and_the_result(self):
