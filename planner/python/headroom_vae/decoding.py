@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import itertools
 import weakref
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from . import _core, gate, over, parts, sampling
@@ -29,19 +28,21 @@ from .results import decoded_output, encoded_output, moments_of, whole_moments
 from .verification import largest_error
 
 WITHOUT_EFFECT = {
-    "use_tiling": "vae.enable_tiling() has no effect while Headroom is enabled: it decodes the untiled picture within the limit",
-    "use_framewise_decoding": "use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole, so the "
-    "picture differs from that of this VAE's own decode, which blends clips of frames",
-    "use_framewise_encoding": "use_framewise_encoding has no effect while Headroom is enabled: it encodes all frames as a whole, so the "
-    "latent differs from that of this VAE's own encode, which blends clips of frames",
+    "decode": {
+        "use_tiling": "vae.enable_tiling() has no effect while Headroom is enabled: it decodes the untiled picture within the limit",
+        "use_framewise_decoding": "use_framewise_decoding has no effect while Headroom is enabled: it decodes all frames as a whole, so the "
+        "picture differs from that of this VAE's own decode, which blends clips of frames",
+    },
+    "encode": {
+        "use_framewise_encoding": "use_framewise_encoding has no effect while Headroom is enabled: it encodes all frames as a whole, so the "
+        "latent differs from that of this VAE's own encode, which blends clips of frames",
+        "use_tiling": "vae.enable_tiling() has no effect on encode while Headroom is enabled: it encodes the untiled picture within the limit, so "
+        "the latent differs from that of this VAE's own encode, which blends tiles",
+    },
 }
-"""Warnings of attributes by which a VAE's own decode or encode blends."""
+"""Warnings of attributes by which a VAE's own decode or encode blends. Each attribute warns once."""
 
-TILED_ENCODE = (
-    "vae.enable_tiling() has no effect on encode while Headroom is enabled: it encodes the untiled picture within the limit, so the latent "
-    "differs from that of this VAE's own encode, which blends tiles"
-)
-"""The warning of tiles where Headroom encodes alone."""
+ENTRIES: dict[str, type[Entry]] = {"decode": Decode, "encode": Encode}
 
 INPUTS = {"decode": "latent", "encode": "picture"}
 """Names of inputs in messages."""
@@ -50,52 +51,95 @@ SMALL_LIMIT_BYTES = 16 << 20
 """A smaller limit without a unit may be meant in another unit than bytes."""
 
 
+@dataclass
+class Side:
+    """One direction of an enabled VAE. If Headroom does not serve it, ``runs`` is None, and ``why_not`` says why."""
+
+    runs: ModuleDecoder | None
+    why_not: str = ""
+    entry: Entry | None = None
+    """The replacement of the VAE's method."""
+
+
 class Handle:
     """A VAE that decodes and encodes with Headroom. Made by :func:`headroom_vae.enable`.
 
     ``last`` is the DecodeReport of the last decode or encode, or None. ``disable()`` restores the VAE's own ``decode`` and
     ``encode``. So does leaving ``with headroom_vae.enable(…):``."""
 
-    def __init__(
-        self, vae: Any, known: Described, options: Options, pipeline_bar: Any = None, earlier: Any = None, earlier_encode: Any = None
-    ):
-        from .proof import Prover
-
+    def __init__(self, vae: Any, known: Described, options: Options, pipeline_bar: Any = None):
         self.options = options
         self.known = known
-        self.model = model = known.model
-        self.why_no_decoder = model.why_no_decoder
-        of_decoder = model.for_direction("encode") if self.why_no_decoder else model
-        self.decoder = ModuleDecoder(vae, of_decoder, prover=Prover(of_decoder, known.foreign))
-        self.encoder, self.why_no_encoder = (self.decoder, "") if self.why_no_decoder else _encoder_of(vae, model, self.decoder)
-        self._earlier_encode = earlier_encode
+        self.model = known.model
+        self.sides: dict[str, Side] = {}
+        for direction in ENTRIES:
+            self.sides[direction] = self._side(vae, direction)
         self.last: DecodeReport | None = None
         self._pipeline_bar = weakref.WeakMethod(pipeline_bar) if inspect.ismethod(pipeline_bar) else lambda: pipeline_bar
         self._trace_file = ""
-        self._earlier = earlier  # an attribute `decode` that shadowed the class's method before
         self._warned: set[str] = set()
         self._dtypes: tuple[Any, dict[Any, Any]] = (None, {})  # of the first parameter; of results, by autocast
         self._prepare: sampling.PrepareLatents | None = None
         self._profiled = "decode"  # the direction that the profile measured
         self.own_calls = gate.OwnCalls()
-        self.entries: dict[str, Decode | Encode] = {}  # the replacements of methods of the VAE
         self.ended = False
         self.owner = parts.Owner(vae)  # shared with the hooks
 
+    def _side(self, vae: Any, direction: str) -> Side:
+        from .proof import Prover
+
+        try:
+            model = self.model.for_direction(direction)
+        except InputError as refused:
+            return _left_to_vae(direction, refused)
+        partner = next(iter(self.running.values()), None)
+        prover = Prover(model, self.known.foreign, None if partner is None else partner.prover)
+        return Side(ModuleDecoder(vae, model, partner=partner, prover=prover))
+
+    @property
+    def running(self) -> dict[str, ModuleDecoder]:
+        """The directions that Headroom serves."""
+        return {direction: side.runs for direction, side in self.sides.items() if side.runs is not None}
+
+    @property
+    def main(self) -> ModuleDecoder:
+        """The decoder, or the encoder of a class with which Headroom only encodes."""
+        return next(iter(self.running.values()))
+
+    @property
+    def decoder(self) -> ModuleDecoder | None:
+        return self.sides["decode"].runs
+
+    @property
+    def encoder(self) -> ModuleDecoder | None:
+        return self.sides["encode"].runs
+
+    @property
+    def why_no_decoder(self) -> str:
+        return self.sides["decode"].why_not
+
+    @property
+    def why_no_encoder(self) -> str:
+        return self.sides["encode"].why_not
+
+    @property
+    def entries(self) -> dict[str, Entry]:
+        """The replacements of methods of the VAE."""
+        return {direction: side.entry for direction, side in self.sides.items() if side.entry is not None}
+
     @property
     def vae(self) -> Any:
-        return self.decoder.module
+        return self.main.module
 
     @property
     def held_bytes(self) -> int:
         """Bytes held between decodes: packed weights."""
-        return sum(side.held_bytes for side in {self.decoder, self.encoder} - {None})
+        return sum(runs.held_bytes for runs in self.running.values())
 
     def free(self) -> None:
         """Drops packed weights; the next decode or encode packs them again."""
-        self.decoder.free()
-        if self.encoder is not None:
-            self.encoder.free()
+        for runs in self.running.values():
+            runs.free()
 
     def predict(self, height: int, width: int, frames: int = 1, batch: int = 1, direction: str = "decode") -> Prediction:
         """Predicts what a decode with this handle's limit would take now, without decoding. ``direction="encode"``: an encode.
@@ -105,35 +149,36 @@ class Handle:
 
             handle.predict(1536, 2048).require()
         """
-        if direction == "decode" and self.why_no_decoder:
-            raise Unsupported(self.why_no_decoder)
-        side = self.decoder if direction == "decode" else self._encoder_for(direction)
-        if direction == "encode" and side.model.encoded_clips and frames > 1:
-            frames = frames_at_a_time(parts_of(side.model, [batch, 3, frames, height, width])[0])
-        return side.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side))
-
-    def require_encoder_parameters(self) -> None:
-        """Leaves ``encode`` to the VAE if its encoder was changed or lacks parameters."""
-        try:
-            if self.encoder is not None:
-                self.encoder.require_parameters(warn=False, executor=self.options.executor)
-        except (InputError, Unsupported) as refused:
-            self.encoder, self.why_no_encoder = None, f"encode() is the VAE's own: {refused}"
-
-    def _encoder_for(self, direction: str) -> ModuleDecoder:
-        if direction != "encode":
+        if direction not in self.sides:
             raise InputError(f"direction: expected 'decode' or 'encode', found {direction!r}")
-        if self.encoder is None:
-            raise Unsupported(self.why_no_encoder)
-        return self.encoder
+        side = self.sides[direction]
+        if side.runs is None:
+            raise Unsupported(side.why_not)
+        if side.runs.model.encoded_clips and frames > 1:
+            frames = frames_at_a_time(parts_of(side.runs.model, [batch, 3, frames, height, width])[0])
+        return side.runs.predict(whole_size(height, width, frames, batch), dtype_in_use(self.vae), **self._options_of(side.runs))
 
-    def _options_of(self, side: ModuleDecoder) -> dict[str, Any]:
+    def take_methods(self) -> None:
+        """Checks the VAE's methods and parameters for each direction. Raises the refusal of the main one. Leaves another one to the VAE."""
+        vae, main = self.vae, self.main
+        for direction, runs in self.running.items():
+            try:
+                if not hasattr(type(vae), direction):
+                    raise Unsupported(f"{type(vae).__name__}: expected a module with the method {direction}")
+                self.sides[direction].entry = _entry_of(vae, ENTRIES[direction], self)
+                runs.require_parameters(runs is main and self.options.release, warn=runs is main, executor=self.options.executor)
+            except (InputError, Unsupported) as refused:
+                if runs is main:
+                    raise
+                self.sides[direction] = _left_to_vae(direction, refused)
+
+    def _options_of(self, runs: ModuleDecoder) -> dict[str, Any]:
         """The options for one direction. A profile serves the direction that it measured; the other one has assumed costs. An encode
         keeps the module's weights, because the VAE's own ``encode`` may run later, and the VAE's dtype."""
         options = self.options.of_decode()
-        if side.model.direction != self._profiled:
+        if runs.model.direction != self._profiled:
             options["profile"] = None
-        return options if side is not self.encoder else {**options, "release": False, "precision": None}
+        return options if runs is self.decoder else {**options, "release": False, "precision": None}
 
     def report(self) -> DecodeReport:
         """The report of the last decode or encode: device, peak in bytes, seconds, and settings of the VAE that were not used.
@@ -161,7 +206,7 @@ class Handle:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        vae = self.decoder.module_or_none()
+        vae = self.main.module_or_none()
         if vae is not None and handle_of(vae) is self:
             self.disable()
 
@@ -197,7 +242,7 @@ class Handle:
             return tensor_of(self._own(direction)(given, **options))
 
         def serve(trained: list) -> Any:
-            proof = (self.decoder if direction == "decode" else self.encoder).proof(options)
+            proof = self.running[direction].proof(options)
             if isinstance(proof, Unsupported):
                 return self._own_call(direction, gate.Past(f"argument {', '.join(options)}", str(proof)), own)
             if direction == "decode":
@@ -208,21 +253,20 @@ class Handle:
 
     def _own(self, direction: str) -> Callable[..., Any]:
         """The ``decode`` or ``encode`` that the VAE had before it was enabled."""
-        earlier = self._earlier if direction == "decode" else self._earlier_encode
-        return earlier or functools.partial(getattr(type(self.vae), direction), self.vae)
+        return self.entries[direction].earlier or functools.partial(getattr(type(self.vae), direction), self.vae)
 
     def _through(self, direction: str, given: Any, serve: Callable[[list], Any], own: Callable[[], Any]) -> Any:
         """Serves a call within the limit, or runs the VAE's own code, as the gate decides."""
-        vae, side = self.vae, self.decoder if direction == "decode" else self.encoder
+        vae, runs = self.vae, self.running[direction]
         name, original = INPUTS[direction], self.options.on_misfit == "original"
         past = gate.past(given, name)
         try:
-            trained = side.trained() if past is None else []
+            trained = runs.trained() if past is None else []
             past = past or gate.past_of_training((vae, parts.part_of(vae, direction)), trained)
             if past is None:
                 self._prepare_vae(vae)
                 return serve(trained)
-            if side.released:
+            if runs.released:
                 raise InputError(past.message("release=True: the VAE has no weights of its own any more, and only Headroom decodes: "))
             if past.refused and not original:
                 gate.require_served(past)
@@ -253,7 +297,7 @@ class Handle:
         """`made` with a backward if `trained`, parameters that the call used and that need gradients, has any."""
         if not trained:
             return made
-        if self.decoder.released:
+        if self.main.released:
             gate.warn(f"this {direction} has no gradients: under release=True, Headroom dropped the VAE's own weights")
             return made
         past = gate.Past("gradients in backward", gate.WITHOUT_GRADIENTS)
@@ -289,11 +333,11 @@ class Handle:
         vae = self.vae
         self.ended = True
         remarks = self._functions_over()
-        for name, earlier in (("decode", self._earlier), ("encode", self._earlier_encode)):
-            if name in self.entries and over.is_call_of(vars(vae).get(name), type(self.entries[name])):
+        for name, entry in self.entries.items():
+            if over.is_call_of(vars(vae).get(name), type(entry)):
                 delattr(vae, name)
-                if earlier is not None:
-                    setattr(vae, name, earlier)
+                if entry.earlier is not None:
+                    setattr(vae, name, entry.earlier)
         for remark in remarks:
             gate.warn(f"{remark}. It stays, and Headroom under it has ended")
         if not remarks:
@@ -310,11 +354,11 @@ class Handle:
 
     def _warn_of_blending(self) -> None:
         """Warns once for each attribute that makes the VAE's own decode blend tiles."""
-        for name, message in WITHOUT_EFFECT.items():
-            ours = (self.encoder is not None or name != "use_framewise_encoding") and not (self.why_no_decoder and name == "use_framewise_decoding")
-            if ours and name not in self._warned and getattr(self.vae, name, False):
-                self._warned.add(name)
-                gate.warn(TILED_ENCODE if self.why_no_decoder and name == "use_tiling" else message)
+        for direction in self.running:
+            for name, message in WITHOUT_EFFECT[direction].items():
+                if name not in self._warned and getattr(self.vae, name, False):
+                    self._warned.add(name)
+                    gate.warn(message)
 
     def _warn_of_upcast(self) -> None:
         """Warns if decodes on a GPU run in fp32 though the VAE has 16 bits, and tells how much less time and memory bf16 takes."""
@@ -323,7 +367,7 @@ class Handle:
             return
         try:
             options = {**self.options.of_decode(), "limit": None, "profile": None}
-            now, then = (self.decoder.predict((1, 1, 1024, 1024), asked, **{**options, "precision": name}) for name in (None, "bf16"))
+            now, then = (self.main.predict((1, 1, 1024, 1024), asked, **{**options, "precision": name}) for name in (None, "bf16"))
         except HeadroomError:  # a size that the VAE does not decode
             return
         gate.warn(
@@ -380,26 +424,14 @@ class Handle:
 
     def __deepcopy__(self, memo: dict) -> Handle:
         vae = self.vae
-        earlier, earlier_encode = copy.deepcopy((self._earlier, self._earlier_encode), memo)
-        return Handle(memo.get(id(vae), vae), self.known, self.options, earlier=earlier, earlier_encode=earlier_encode)
+        return Handle(memo.get(id(vae), vae), self.known, self.options)
 
     def __reduce__(self) -> tuple:
         return _rebuilt, (self.vae, self.known.config, self.model.class_name, self.known.foreign, self.options, self.owner)
 
 
-def _encoder_of(vae: Any, model: _core.Model, decoder: ModuleDecoder) -> tuple[ModuleDecoder | None, str]:
-    """The encoder of a VAE. If Headroom has none for its class or config, None and the reason."""
-    from .proof import Prover
-
-    if not model.has_encoder:
-        return None, f"{model.class_name}: Headroom does not encode with this class; encode() is the VAE's own"
-    if not hasattr(type(vae), "encode"):
-        return None, f"{type(vae).__name__} has no method encode"
-    try:
-        model = model.for_direction("encode")
-        return ModuleDecoder(vae, model, partner=decoder, prover=Prover(model, decoder.prover.foreign, decoder.prover)), ""
-    except InputError as refused:
-        return None, f"encode() is the VAE's own: {refused}"
+def _left_to_vae(direction: str, refused: Exception) -> Side:
+    return Side(None, f"{direction}() is the VAE's own: {refused}")
 
 
 def _rebuilt(vae: Any, config: str, class_name: str, foreign: bool, options: Options, owner: parts.Owner) -> Handle:
@@ -474,65 +506,48 @@ def enable(
     known = described(vae)
     if not hasattr(vae, "named_parameters"):
         raise InputError(f"{type(vae).__name__}: expected a torch module with parameters")
-    if not hasattr(type(vae), "decode"):
-        raise Unsupported(f"{type(vae).__name__}: expected a module with the method decode")
     dtype_name(dtype_in_use(vae))
     require_precision(known.model, options.dtype)
-    entries, earlier = {}, {}
-    entries["decode"], earlier["decode"] = _installed(vae, Decode)
-    try:
-        entries["encode"], earlier["encode"] = _installed(vae, Encode)
-    except Unsupported as refused:
-        entries["encode"], earlier["encode"], why_no_encoder = None, None, str(refused)
-    else:
-        why_no_encoder = ""
-    handle = Handle(vae, known, options, bar, earlier["decode"], earlier["encode"])
-    if why_no_encoder:
-        handle.encoder, handle.why_no_encoder = None, f"encode() is the VAE's own: {why_no_encoder}"
-    handle.decoder.require_parameters(release, executor=executor)
-    handle.require_encoder_parameters()
+    handle = Handle(vae, known, options, bar)
+    handle.take_methods()
     if profile is not None:
-        handle._profiled = _profiled_direction(vae, known.model, profile)
+        handle._profiled = _profiled_direction(handle, profile)
     _require_limit_of_use(handle)
     handle._warn_of_blending()
     handle._warn_of_upcast()
-    _install(vae, handle, entries)
-    if handle.why_no_decoder:
-        gate.warn(f"decode() is the VAE's own: {handle.why_no_decoder}")
+    _install(vae, handle)
+    if handle.decoder is None:
+        gate.warn(handle.why_no_decoder)
     elif vae is not vae_or_pipe:
         handle._prepare = sampling.install(vae_or_pipe, vae)
     return handle
 
 
-def _installed(vae: Any, kind: type[Entry]) -> tuple[Entry | None, Any]:
-    """Headroom's replacement of a method of the VAE, if it has one, also under functions of others; and the attribute that shadowed
-    the class's method before. Raises Unsupported for a function of others that Headroom would drop."""
+def _entry_of(vae: Any, kind: type[Entry], handle: Handle) -> Entry:
+    """The replacement of a method of the VAE: the one that it has, also under functions of others, or a new one. Raises Unsupported for a
+    function of others that Headroom would drop."""
     name = kind.method
     found, known = vars(vae).get(name), vars(vae).get(parts.HANDLE)
-    entry = known.entries.get(name) if isinstance(known, Handle) and known.vae is vae else None
     if found is None or is_own(vae, name, found):
-        return None, found
-    if entry is None and over.is_call_of(found, kind):  # of the VAE that this one is a shallow copy of
-        return None, None
-    if entry is not None:
-        return entry, entry.handle._earlier if kind is Decode else entry.handle._earlier_encode
+        return kind(handle, found)
+    if isinstance(known, Handle) and known.vae is vae and name in known.entries:
+        return known.entries[name]
+    if over.is_call_of(found, kind):  # of the VAE that this one is a shallow copy of
+        return kind(handle)
     raise Unsupported(
         f"{type(vae).__name__}: {name} was replaced by {shown(found)}, and Headroom would ignore that. Undo it (del vae.{name}) and call "
         "enable() again. A function that is put over vae.decode after enable() is followed"
     )
 
 
-def _install(vae: Any, handle: Handle, entries: dict[str, Entry | None]) -> None:
+def _install(vae: Any, handle: Handle) -> None:
     """Replaces the VAE's methods. Functions of others that lie over Headroom's stay, and call it with its new options."""
     not_compiled()
     join_torch()
-    for kind, serves in ((Decode, not handle.why_no_decoder), (Encode, handle.encoder is not None)):
-        if not serves:
-            continue
-        entry = entries[kind.method] or kind(handle)
-        entry.handle, handle.entries[kind.method] = handle, entry
-        if over.remark(vae, kind.method, kind) is None or entries[kind.method] is None:
-            setattr(vae, kind.method, entry)
+    for direction, entry in handle.entries.items():
+        if entry.handle is handle or over.remark(vae, direction, type(entry)) is None:  # a new one, or nothing lies over it
+            setattr(vae, direction, entry)
+        entry.handle = handle
     vars(vae)[parts.HANDLE] = handle
     parts.watch(vae, handle.owner, tuple(handle.entries))
     for remark in handle._functions_over():
@@ -547,36 +562,35 @@ def _require_limit_of_use(handle: Handle) -> None:
     bytes_ = limit_bytes(limit) or 0
     if bytes_ >= SMALL_LIMIT_BYTES:
         return
-    sides = [side for side in (handle.decoder, handle.encoder) if side is not None]
-    smallest = min(_smallest_limit_bytes(handle, side, dtype) for side in sides for dtype in {dtype_name(dtype_in_use(handle.vae)), "bf16"})
+    smallest = min(_smallest_limit_bytes(handle, runs, dtype) for runs in handle.running.values() for dtype in {dtype_name(dtype_in_use(handle.vae)), "bf16"})
     if bytes_ < smallest:
         meant = f" Did you mean '{bytes_}MiB'?" if bytes_ < 1 << 20 else ""
         size = _core.format_bytes
         raise DoesNotFit(f"limit={limit!r} is {size(bytes_)}; the smallest picture of {model.name} takes {size(smallest)}.{meant}", smallest)
 
 
-def _smallest_limit_bytes(handle: Handle, side: ModuleDecoder, dtype: str) -> int:
+def _smallest_limit_bytes(handle: Handle, runs: ModuleDecoder, dtype: str) -> int:
     """The smallest limit that a decode or encode could name. ``vae.to()`` and torch.autocast() may change the dtype later."""
     _, _, _, height, width = handle.model.picture_shape([1, handle.model.latent_channels, 1, 1])
     for _ in range(8):
         try:
-            return side.predict((1, 1, height, width), dtype, **handle._options_of(side)).smallest_limit_bytes
+            return runs.predict((1, 1, height, width), dtype, **handle._options_of(runs)).smallest_limit_bytes
         except InputError:  # an encoder may take larger steps than the decoder
             height, width = 2 * height, 2 * width
     return 0
 
 
-def _profiled_direction(vae: Any, model: _core.Model, profile: str) -> str:
-    """The direction that ``profile`` measured, "decode" or "encode". Raises InputError unless it is a profile of this model.
+def _profiled_direction(handle: Handle, profile: str) -> str:
+    """The direction that ``profile`` measured. Raises InputError unless it is a profile of this model.
 
     Accepts profiles of pictures and of clips, and of either device, because the VAE may move to the other device later."""
-    channels, refused = model.latent_channels, None
+    model, refused = handle.model, None
+    channels = model.latent_channels
     latents = [[1, channels, 1, 1], *([[1, channels, 3, 1, 1]] if model.decodes_clips else [])]
-    directions = ("decode", "encode") if model.has_encoder else ("decode",)
-    for direction, device, latent in itertools.product(directions, ("cpu", "cuda"), latents):
+    for direction, device, latent in itertools.product(handle.running, ("cpu", "cuda"), latents):
         _, _, frames, height, width = model.picture_shape(latent)
         try:
-            planner_of(vae, height, width, frames, device=device, direction=direction, **planner_options(profile=profile))
+            planner_of(handle.vae, height, width, frames, device=device, direction=direction, **planner_options(profile=profile))
             return direction
         except InputError as error:
             refused = refused or error
@@ -586,14 +600,12 @@ def _profiled_direction(vae: Any, model: _core.Model, profile: str) -> str:
 def disable(vae_or_pipe: Any) -> None:
     """Restores the ``decode`` and ``encode`` that the VAE had before, and frees packed weights. Does nothing if the VAE is not enabled."""
     handle = handle_of(vae_or_pipe)
-    if handle is not None and handle.decoder.released:
+    if handle is not None and handle.main.released:
         raise HeadroomError("release=True: the VAE has no weights of its own any more; load it again")
     sampling.remove(vae_or_pipe)
     if handle is not None:
         handle._restore()
-        handle.decoder.free()
-        if handle.encoder is not None:
-            handle.encoder.free()
+        handle.free()
 
 
 def handle_of(vae_or_pipe: Any) -> Handle | None:

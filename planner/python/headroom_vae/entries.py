@@ -28,10 +28,12 @@ class Entry:
 
     method = ""
 
-    def __init__(self, handle: Any):
+    def __init__(self, handle: Any, earlier: Any = None):
+        """`earlier`: an attribute of the VAE that shadowed the class's method before."""
         self.handle = handle
+        self.earlier = earlier
         self.__doc__ = getattr(type(handle.vae), self.method).__doc__
-        handle.entries[self.method] = self
+        handle.sides[self.method].entry = self
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -53,7 +55,7 @@ class Entry:
         return own() if handle.ended else handle.call_proven(self.method, *self.bound(positional, keywords), own)
 
     def __deepcopy__(self, memo: dict) -> Entry:
-        return type(self)(copy.deepcopy(self.handle, memo))
+        return type(self)(copy.deepcopy(self.handle, memo), copy.deepcopy(self.earlier, memo))
 
     def __reduce__(self) -> tuple:
         return type(self), (self.handle,)

@@ -176,7 +176,7 @@ class ModuleDecoder:
             raise InputError("release=True: not with a VAE whose decodes are given a time step, since its norms change with it")
         _require_cpu_to_release(device, release)
         if own != device and warn:
-            warnings.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is", stacklevel=3)
+            gate.warn(f"decodes run on the CPU: Headroom has no decoder for {own}, where the VAE is")
         on_card = parameters.on_card(device) if device != "cpu" and chosen is NATIVE else None
         _core.require_parameters(self.model, parameters.tensors() if on_card is None else on_card[0], self.model.name)
 
