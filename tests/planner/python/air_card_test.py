@@ -172,7 +172,7 @@ class Decodes(AirCard):
 
     def test_a_vae_that_overflows_in_16_bits_decodes_in_bf16_if_asked(self):
         z = latent(1, 4, 9, 7).to(CARD)
-        with self.assertWarnsRegex(UserWarning, r"decodes run in fp32, because this VAE overflows in fp16 .* [01]\.\d\d of the time: enable\(..., dtype=\"bf16\"\)"):
+        with self.assertWarnsRegex(UserWarning, r"decodes run in fp32, because this VAE overflows in fp16 .*: enable\(..., dtype=\"bf16\"\)"):
             headroom_vae.enable(tiny.kl().half().to(CARD), limit="64MiB", host_limit=0)
         vae = tiny.kl().half().float().to(CARD)  # diffusers' pipelines upcast before a decode
         headroom_vae.enable(vae, limit="64MiB", host_limit=0)
