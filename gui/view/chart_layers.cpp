@@ -104,13 +104,13 @@ void ChartMarks::show(const reports::Chart& chart) {
 }
 
 void ChartMarks::draw(QCPPainter* painter) {
-  std::vector<QRectF> taken;
-  drawNames(painter, taken);
-  for (const reports::Guide& guide : guides_) drawGuide(painter, guide, taken);
-  for (const reports::Note& note : notes_) drawNote(painter, note, taken);
+  labels_.clear();
+  drawNames(painter);
+  for (const reports::Guide& guide : guides_) drawGuide(painter, guide);
+  for (const reports::Note& note : notes_) drawNote(painter, note);
 }
 
-void ChartMarks::drawNames(QCPPainter* painter, std::vector<QRectF>& taken) const {
+void ChartMarks::drawNames(QCPPainter* painter) {
   const QRect area = clipRect();
   const QCPAxis* axis = mParentPlot->xAxis;
   QFont small = font_;
@@ -127,13 +127,12 @@ void ChartMarks::drawNames(QCPPainter* painter, std::vector<QRectF>& taken) cons
     // The end of a layer's name is the most specific part.
     const QString name = fitting_name(figure_text(span.name), metrics, right - left);
     const QRectF place(left, area.top() + 1, right - left, metrics.height());
-    if (!name.isEmpty()) taken.push_back(metrics.boundingRect(place, Qt::AlignCenter, name));
+    if (!name.isEmpty()) labels_.push_back(metrics.boundingRect(place, Qt::AlignCenter, name));
     painter->drawText(place, Qt::AlignCenter, name);
   }
 }
 
-void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
-                           std::vector<QRectF>& taken) const {
+void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide) {
   const QRect area = clipRect();
   const QCPAxis* axis = guide.vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
   if (axis->scaleType() == QCPAxis::stLogarithmic && guide.at <= 0) return;
@@ -149,7 +148,7 @@ void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
     const bool left = at + size.width() + kPadding > area.right();
     const QRectF place(QPointF(left ? at - size.width() - kPadding : at + kPadding, area.top() + kPadding),
                        size);
-    taken.push_back(freed(kept_within(place, area), taken, area));
+    labels_.push_back(freed(kept_within(place, area), labels_, area));
   } else {
     const bool above = at < area.top();
     const bool below = at > area.bottom();
@@ -161,12 +160,12 @@ void ChartMarks::drawGuide(QCPPainter* painter, const reports::Guide& guide,
     double top = above ? area.top() + names : at - size.height() - 1;
     if (!above && top < area.top() + names) top = at + 2;
     const QRectF place(QPointF(area.right() - size.width() - kPadding, top), size);
-    taken.push_back(freed(kept_within(place, area), taken, area));
+    labels_.push_back(freed(kept_within(place, area), labels_, area));
   }
-  if (!text.isEmpty()) label(painter, taken.back(), text, colour);
+  if (!text.isEmpty()) label(painter, labels_.back(), text, colour);
 }
 
-void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note, std::vector<QRectF>& taken) const {
+void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note) {
   const QRect area = clipRect();
   const QPointF at(mParentPlot->xAxis->coordToPixel(note.x), mParentPlot->yAxis->coordToPixel(note.y));
   if (!std::isfinite(at.x()) || !std::isfinite(at.y()) || at.x() < area.left() - 1 ||
@@ -183,8 +182,8 @@ void ChartMarks::drawNote(QCPPainter* painter, const reports::Note& note, std::v
   // Placed above the point, so that curves on both sides stay visible.
   const QRectF place(QPointF(left ? at.x() - size.width() - 5 : at.x() + 5, at.y() - size.height() - 3),
                      size);
-  taken.push_back(freed(kept_within(place, area), taken, area));
-  label(painter, taken.back(), text, text_colour);
+  labels_.push_back(freed(kept_within(place, area), labels_, area));
+  label(painter, labels_.back(), text, text_colour);
 }
 
 bool ChartCursor::onHandle(const QPointF& position) const {
@@ -192,6 +191,32 @@ bool ChartCursor::onHandle(const QPointF& position) const {
   if (!handle || !clipRect().adjusted(-4, -4, 4, 4).contains(position.toPoint())) return false;
   return handle->vertical ? std::abs(mParentPlot->xAxis->coordToPixel(handle->at) - position.x()) <= kReach
                           : std::abs(mParentPlot->yAxis->coordToPixel(handle->at) - position.y()) <= kReach;
+}
+
+/// Draws a line across the plot, except over labels.
+void ChartCursor::drawLine(QCPPainter* painter, double at, bool vertical) const {
+  // In both directions, `along` runs along the line.
+  const QRectF area = clipRect();
+  const auto along = [&](const QRectF& rect) {
+    return vertical ? std::pair(rect.top(), rect.bottom()) : std::pair(rect.left(), rect.right());
+  };
+  const auto draw = [&](double from, double to) {
+    if (from >= to) return;
+    painter->drawLine(vertical ? QPointF(at, from) : QPointF(from, at),
+                      vertical ? QPointF(at, to) : QPointF(to, at));
+  };
+  std::vector<std::pair<double, double>> crossed;
+  for (const QRectF& label : marks->labels()) {
+    if (vertical ? label.left() <= at && at <= label.right() : label.top() <= at && at <= label.bottom())
+      crossed.push_back(along(label));
+  }
+  std::sort(crossed.begin(), crossed.end());
+  double from = along(area).first;
+  for (const auto& [begin, end] : crossed) {
+    draw(from, begin);
+    from = std::max(from, end);
+  }
+  draw(from, along(area).second);
 }
 
 void ChartCursor::draw(QCPPainter* painter) {
@@ -207,9 +232,8 @@ void ChartCursor::draw(QCPPainter* painter) {
     if (left < right) painter->drawRect(QRectF(left, area.top(), right - left, area.height()));
   }
   if (x) {
-    const double at = mParentPlot->xAxis->coordToPixel(*x);
     painter->setPen(QPen(palette_.color(QPalette::Text), pinned ? 2 : 1));
-    painter->drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()));
+    drawLine(painter, mParentPlot->xAxis->coordToPixel(*x), /*vertical=*/true);
   }
   if (!handle) return;
   const QCPAxis* axis = handle->vertical ? mParentPlot->xAxis : mParentPlot->yAxis;
@@ -217,14 +241,8 @@ void ChartCursor::draw(QCPPainter* painter) {
   if (!std::isfinite(at)) return;
   const QColor colour = colour_of(reports::ColourRole::limit, palette_);
   painter->setPen(QPen(colour, 2));
-  QPointF grip;
-  if (handle->vertical) {
-    painter->drawLine(QPointF(at, area.top()), QPointF(at, area.bottom()));
-    grip = QPointF(at, area.center().y());
-  } else {
-    painter->drawLine(QPointF(area.left(), at), QPointF(area.right(), at));
-    grip = QPointF(area.center().x(), at);
-  }
+  drawLine(painter, at, handle->vertical);
+  const QPointF grip = handle->vertical ? QPointF(at, area.center().y()) : QPointF(area.center().x(), at);
   painter->setBrush(palette_.color(QPalette::Base));
   const QSizeF grip_size = handle->vertical ? QSizeF(9, 22) : QSizeF(22, 9);
   painter->drawRoundedRect(QRectF(grip - QPointF(grip_size.width() / 2, grip_size.height() / 2), grip_size),

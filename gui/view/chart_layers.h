@@ -56,17 +56,20 @@ class ChartMarks final : public ChartLayer {
  public:
   using ChartLayer::ChartLayer;
   void show(const reports::Chart& chart);
+  /// Places of the labels in the last drawing, in pixels of the plot.
+  const std::vector<QRectF>& labels() const { return labels_; }
 
  protected:
   void draw(QCPPainter* painter) override;
 
  private:
-  void drawNames(QCPPainter* painter, std::vector<QRectF>& taken) const;
-  void drawGuide(QCPPainter* painter, const reports::Guide& guide, std::vector<QRectF>& taken) const;
-  void drawNote(QCPPainter* painter, const reports::Note& note, std::vector<QRectF>& taken) const;
+  void drawNames(QCPPainter* painter);
+  void drawGuide(QCPPainter* painter, const reports::Guide& guide);
+  void drawNote(QCPPainter* painter, const reports::Note& note);
   std::vector<reports::Span> spans_;
   std::vector<reports::Guide> guides_;
   std::vector<reports::Note> notes_;
+  std::vector<QRectF> labels_;
 };
 
 /// Moving parts of a chart: the cursor and a handle that can be dragged. They have their own buffer, so that
@@ -79,6 +82,7 @@ class ChartCursor final : public ChartLayer {
     bool vertical = true;
     QString label;
   };
+  const ChartMarks* marks = nullptr;  ///< lines leave out its labels
   std::optional<double> x;
   bool pinned = false;
   std::optional<Handle> handle;
@@ -88,6 +92,9 @@ class ChartCursor final : public ChartLayer {
 
  protected:
   void draw(QCPPainter* painter) override;
+
+ private:
+  void drawLine(QCPPainter* painter, double at, bool vertical) const;
 };
 
 }  // namespace headroom::gui

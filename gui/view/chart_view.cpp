@@ -140,6 +140,7 @@ ChartView::ChartView(QWidget* parent)
   foot_ = new ChartFoot(plot_, kMarksLayer);
   marks_ = new ChartMarks(plot_, kMarksLayer);
   cursor_ = new ChartCursor(plot_, kCursorLayer);
+  cursor_->marks = marks_;
   plot_->axisRect()->setMinimumMargins(QMargins(4, 8, 14, 4));
   plot_->setMinimumSize(80, 60);  // a plot without a size cannot be drawn
   connect(plot_->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &ChartView::rangeMoved);

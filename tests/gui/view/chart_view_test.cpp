@@ -80,6 +80,21 @@ TEST_CASE("chart view: every mark is drawn in its ink, on light and dark palette
   QApplication::setPalette(QPalette());
 }
 
+TEST_CASE("chart view: the cursor leaves out a label that it would cross") {
+  ChartView view;
+  view.setChart(all_marks());
+  show(view);
+  const QImage before = drawn(view);
+  view.setCursor(2);  // the middle of a band, with its name
+  const QImage after = drawn(view);
+  const QRect area = view.plot()->axisRect()->rect();
+  const auto at = static_cast<int>(view.plot()->xAxis->coordToPixel(2));
+  const auto changed = [&](int y) { return before.copy(at - 1, y, 3, 1) != after.copy(at - 1, y, 3, 1); };
+  for (int y = area.top() + 3; y < area.top() + 10; ++y) CHECK_FALSE(changed(y));
+  CHECK(changed(area.center().y()));
+  CHECK(changed(area.bottom() - 2));
+}
+
 TEST_CASE("chart view: bytes are marked at powers of two, pixels at squares") {
   const auto labels = [](const reports::ChartAxis& axis, double begin, double end) {
     QVector<double> ticks;
