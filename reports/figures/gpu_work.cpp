@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "reports/figures/timeline.h"
 #include "reports/figures/unit.h"
@@ -249,20 +251,68 @@ Table streams_table(const RecordedTrace& recorded) {
   return table;
 }
 
+namespace {
+
+/// Cuts intervals to the time from `begin` to `end`, and drops those outside of it.
+template <typename Listed>
+void cut(std::vector<Listed>& all, double begin, double end) {
+  std::erase_if(all, [&](const Listed& one) { return one.end_seconds <= begin || one.begin_seconds >= end; });
+  for (Listed& one : all) {
+    one.begin_seconds = std::max(one.begin_seconds, begin);
+    one.end_seconds = std::min(one.end_seconds, end);
+  }
+}
+
+/// True if a list, which has the first entries only, reaches to `end`.
+template <typename Listed>
+bool reaches(const std::vector<Listed>& all, int64_t left_out, double end) {
+  return !all.empty() && (left_out == 0 || all.back().end_seconds >= end);
+}
+
+using StepKey = std::pair<int32_t, int32_t>;  ///< pass and step
+
+/// Adds up the calls and the host's time of each step.
+void sum_steps(const std::vector<TraceInterval>& steps, std::map<StepKey, TraceStepSum>& sums) {
+  for (const TraceInterval& step : steps) {
+    TraceStepSum& sum = sums[{step.pass, step.step}];
+    ++sum.calls;
+    sum.seconds += step.end_seconds - step.begin_seconds;
+  }
+}
+
+}  // namespace
+
 RecordedTrace within(const RecordedTrace& recorded, double begin_seconds, double end_seconds) {
   const double offset = recorded.trace.rank ? recorded.trace.rank->clock_offset_seconds : 0;
   const double begin = begin_seconds - offset, end = end_seconds - offset;
-  const auto apart = [&](const auto& one) { return one.end_seconds < begin || one.begin_seconds > end; };
+  const Trace& whole = recorded.trace;
   RecordedTrace part = recorded;
-  std::erase_if(part.trace.activities, apart);
-  std::erase_if(part.trace.passes, apart);
+  for (TraceActivity& one : part.trace.activities) {
+    const double lasts = one.end_seconds - one.begin_seconds;
+    const double inside = std::min(one.end_seconds, end) - std::max(one.begin_seconds, begin);
+    if (inside > 0 && inside < lasts) one.bytes = static_cast<int64_t>(double(one.bytes) * inside / lasts);
+  }
+  cut(part.trace.activities, begin, end);
+  cut(part.trace.passes, begin, end);
+  cut(part.trace.steps, begin, end);
+  std::map<StepKey, TraceStepSum> sums;
+  sum_steps(part.trace.steps, sums);
+  for (const TraceActivity& one : part.trace.activities)
+    sums[{one.pass, one.step}].device_seconds += one.end_seconds - one.begin_seconds;
   std::set<int32_t> passes;
   for (const TraceInterval& pass : part.trace.passes) passes.insert(pass.pass);
+  const bool cut_host = reaches(whole.steps, whole.steps_left_out, end);
+  const bool cut_device = reaches(whole.activities, whole.activities_left_out, end);
   part.trace.step_sums.clear();
   part.steps.clear();
-  for (size_t i = 0; i < recorded.trace.step_sums.size(); ++i) {
-    if (!passes.contains(recorded.trace.step_sums[i].pass)) continue;
-    part.trace.step_sums.push_back(recorded.trace.step_sums[i]);
+  for (size_t i = 0; i < whole.step_sums.size(); ++i) {
+    TraceStepSum sum = whole.step_sums[i];
+    if (!passes.contains(sum.pass)) continue;
+    const TraceStepSum& inside = sums[{sum.pass, sum.step}];
+    if (cut_host) std::tie(sum.calls, sum.seconds) = std::tie(inside.calls, inside.seconds);
+    if (cut_device) sum.device_seconds = inside.device_seconds;
+    if (sum.seconds <= 0 && sum.device_seconds <= 0) continue;
+    part.trace.step_sums.push_back(sum);
     part.steps.push_back(recorded.steps[i]);
   }
   return part;

@@ -25,8 +25,9 @@ Table activities_table(const RecordedTrace& trace);
 /// the time in which any was busy.
 Table streams_table(const RecordedTrace& trace);
 
-/// The part of a trace for these tables from `begin_seconds` to `end_seconds` of its timeline: activities
-/// that overlap the interval, and the passes that run in it with all of their steps.
+/// The part of a trace for these tables from `begin_seconds` to `end_seconds` of its timeline. Activities,
+/// passes and steps that begin or end outside count with their part inside. Where the trace's list of
+/// activities or of steps ends earlier, a pass counts with its whole sums.
 RecordedTrace within(const RecordedTrace& trace, double begin_seconds, double end_seconds);
 
 /// All of these tables that have rows, in this order.

@@ -200,27 +200,32 @@ TEST_CASE("timeline page: a selected range restricts the tables, on both timelin
   TimelineSide &predicted = page.side(0), &measured = page.side(1);
   ChartView& chart = *measured.chart();
   LiveBox& box = *measured.liveBox();
-  box.chooser()->setCurrentIndex(3);  // what the GPU ran
+  box.chooser()->setCurrentIndex(1);  // by passes
   const size_t all = box.gpu()->table().rows.size();
-  // From the begin to a point before the peak: with Shift and the mouse.
+  REQUIRE(all > 2);
+  // From the begin to the middle of the first pass: with Shift and the mouse.
   const reports::Timeline& timeline = *measured.timeline();
   const reports::Span first = timeline.passes().front();
   const QCPAxis& axis = *chart.plot()->xAxis;
   const int y = chart.plot()->axisRect()->center().y();
   const QPoint from(static_cast<int>(axis.coordToPixel(0)) + 1, y),
-      to(static_cast<int>(axis.coordToPixel(first.end)), y);
+      to(static_cast<int>(axis.coordToPixel(first.end / 2)), y);
   QTest::mousePress(chart.plot(), Qt::LeftButton, Qt::ShiftModifier, from);
   QTest::mouseMove(chart.plot(), to);
   QTest::mouseRelease(chart.plot(), Qt::LeftButton, Qt::ShiftModifier, to);
   REQUIRE(chart.selection());
   REQUIRE(predicted.chart()->selection());
   const auto [begin, end] = *chart.selection();
-  CHECK(end == Approx(first.end).margin(measured.chart()->columnWidth() * 3));
+  CHECK(end == Approx(first.end / 2).margin(measured.chart()->columnWidth() * 3));
   REQUIRE(measured.moment());
   CHECK(*measured.moment() == timeline.highest(timeline.at(begin), timeline.at(end) + 1));
   CHECK_THAT(measured.caption().toStdString(), Catch::Contains("the highest moment from"));
   CHECK(total_of(measured.table()->table()) == Approx(double(timeline.total_bytes(*measured.moment()))));
-  CHECK(box.gpu()->table().rows.size() <= all);
+  // Half of a pass: its time on the host, and its work in the range.
+  REQUIRE(box.gpu()->table().rows.size() == 1);
+  CHECK(std::get<double>(box.gpu()->table().rows[0].cells[2]) == Approx(end - begin));
+  CHECK(std::get<double>(box.gpu()->table().rows[0].cells[3]) ==
+        Approx(0.125 + 0.0625 + 0.03125 - begin).margin(measured.chart()->columnWidth() * 9));
   // The cursor does not move a table that a range holds.
   const size_t held = *measured.moment();
   measured.lookAt(timeline.end_seconds(), false);

@@ -60,6 +60,39 @@ TEST_CASE("a GPU's work: its time beside the host's, by passes and by steps") {
   test::check_expected("figures/gpu_work.txt", test::printed(gpu_tables(sample.recorded)));
 }
 
+TEST_CASE("a GPU's work: a range of time cuts the passes, steps and activities at its ends") {
+  Sample sample;
+  Trace& trace = sample.recorded.trace;
+  trace.activities_left_out = 0;
+  // Two calls of the first step of the first pass, one within the range and one half in it.
+  trace.steps = {{0.0, 0.0625, 0, 0, 0, 0}, {0.0625, 0.1875, 0, 0, 0, 0}, {0.1875, 0.25, 0, 0, 0, 1}};
+  const RecordedTrace part = within(sample.recorded, 0, 0.125);
+  const Table passes = gpu_passes_table(part);
+  REQUIRE(passes.rows.size() == 1);
+  CHECK(number(passes.rows[0], 2) == 0.125);
+  CHECK(number(passes.rows[0], 3) == 0.125 + 0.0625 + 0.03125);
+  const Table steps = gpu_steps_table(part);
+  REQUIRE(steps.rows.size() == 1);
+  CHECK(number(steps.rows[0], 3) == 2);
+  CHECK(number(steps.rows[0], 4) == 0.125);
+  CHECK(number(steps.rows[0], 5) == number(passes.rows[0], 3));
+  // Half of a copy moves half of its bytes.
+  const Table activities = activities_table(part);
+  REQUIRE(activities.rows.size() == 3);
+  CHECK(text(activities.rows[1], 0) == "host to device");
+  CHECK(number(activities.rows[1], 5) == double(32 << 20));
+
+  // Lists that end before the range cannot be cut: passes keep their whole sums.
+  trace.activities_left_out = trace.steps_left_out = 1;
+  trace.activities.resize(1);
+  const double end = 2 * test::kGpuPassSeconds;
+  const Table whole = gpu_passes_table(within(sample.recorded, 0, end)),
+              all = gpu_passes_table(sample.recorded);
+  REQUIRE(whole.rows.size() == 2);
+  CHECK(number(whole.rows[0], 3) == number(all.rows[0], 3));
+  CHECK(number(whole.rows[1], 3) == number(all.rows[1], 3));
+}
+
 TEST_CASE("a GPU's work: micro-batches of a pass are put together") {
   Sample sample;
   sample.recorded.trace.passes.push_back({.begin_seconds = 0.75, .end_seconds = 1, .item = 1, .pass = 0});
