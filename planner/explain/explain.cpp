@@ -91,9 +91,10 @@ const char* words_of(WeightResidency residency) {
 std::string gap_text(const Plan& plan) {
   if (plan.optimal) return "optimal";
   if (plan.bound_seconds <= 0) return "not proven optimal";
+  const double percent = 100 * (plan.predicted_seconds / plan.bound_seconds - 1);
+  if (percent < 0.05) return "fastest to within 0.1 %";  // would read 0.0 %
   char text[64];
-  std::snprintf(text, sizeof text, "at most %.1f %% above the best",
-                100 * (plan.predicted_seconds / plan.bound_seconds - 1));
+  std::snprintf(text, sizeof text, "at most %.1f %% above the best", percent);
   return text;
 }
 

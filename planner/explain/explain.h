@@ -23,7 +23,8 @@ int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kep
 /// Maximum over all passes that keep the tensor.
 int64_t window_bytes(const Graph& graph, const Plan& plan, const KeptTensor& kept);
 
-/// Distance to the fastest plan: "optimal", "at most 3.2 % above the best", or a text that no bound is known.
+/// Distance to the fastest plan: "optimal", "fastest to within 0.1 %", "at most 3.2 % above the best", or a
+/// text that no bound is known.
 std::string gap_text(const Plan& plan);
 
 /// Text for people: "throughout" or "per pass". Plan files use other keys (decoder/plan/plan.h).

@@ -47,6 +47,9 @@ TEST_CASE("explain tells tiers, windows, weights and what is proven") {
   plan.assumed = false;
   const std::string text = schedule(plan, model);
   CHECK_THAT(text, Catch::Contains("at most 3.2 % above the best") && Catch::Contains("by the profile"));
+  Plan nearly = plan;
+  nearly.bound_seconds = nearly.predicted_seconds / 1.0004;
+  CHECK(gap_text(nearly) == "fastest to within 0.1 %");
   CHECK_THAT(text, Catch::Contains("scratch file 4.0 KiB of 4.0 KiB in /scratch"));
   CHECK_THAT(text, Catch::Contains("weights come pass by pass, at most 11.6 KiB at a time"));
   CHECK_THAT(text, Catch::Contains("costs of two cores; LibTorch"));
