@@ -315,7 +315,7 @@ void HistoryPage::askAboutRecording(PlanningQuestion question) {
   const Request before = question.request;
   const std::vector<std::string> models = reports::recognised_models(*history(), *device());
   if (!models.empty() && std::find(models.begin(), models.end(), before.model) == models.end())
-    question.request.model = models.front();
+    question.request.model = reports::likely_model(*history(), *device());
   question.request.device = record().kind;
   if (!(question.request == before)) workspace_.ask(question);
 }

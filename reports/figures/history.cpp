@@ -262,6 +262,14 @@ std::vector<std::string> recognised_models(const MemoryHistory& history, const D
   return names;
 }
 
+std::string likely_model(const MemoryHistory& history, const DeviceHistory& device) {
+  // Of models with equal layers, this one is the most common.
+  constexpr const char* kMostCommon = "sdxl";
+  const std::vector<std::string> models = recognised_models(history, device);
+  if (models.empty()) return "";
+  return std::find(models.begin(), models.end(), kMostCommon) == models.end() ? models.front() : kMostCommon;
+}
+
 double history_place(const DeviceHistory& device, size_t moment) {
   return device.seconds.empty() ? double(moment) : device.seconds[moment];
 }

@@ -49,6 +49,9 @@ Table history_modules_table(const profiler::MemoryHistory& history, const profil
 std::vector<std::string> recognised_models(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);
 
+/// The one of these models to begin with. Empty if there is none.
+std::string likely_model(const profiler::MemoryHistory& history, const profiler::DeviceHistory& device);
+
 /// Sentences on the peak, the last request, fragmentation and memory allocated before the recording.
 std::vector<std::string> history_sentences(const profiler::MemoryHistory& history,
                                            const profiler::DeviceHistory& device);

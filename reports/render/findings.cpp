@@ -117,7 +117,10 @@ void find_scaling(Findings& found, const ReportOptions& options) {
 void find_need(Findings& found, const ReportOptions& options) {
   if (found.histories.empty()) return;
   if (!options.decoder) {
-    found.need_remark = "Pass --model and --size to see it here.";
+    const auto& history = *found.histories.front()->as<profiler::MemoryHistory>();
+    const std::string model = likely_model(history, device_of(history, found.recorded_device));
+    found.need_remark =
+        "Pass --model and --size to see it here" + (model.empty() ? "." : ", such as --model " + model + ".");
     return;
   }
   if (options.quick) {

@@ -28,7 +28,7 @@ TEST_CASE("history: snapshots of PyTorch are documents") {
     REQUIRE(document->as<profiler::MemoryHistory>() != nullptr);
   }
   CHECK(summary(*recorded("torch-2.11.pickle")) ==
-        "memory history, memory snapshot of PyTorch, cuda:0, peak 387.4 MiB, 90 records, out of memory");
+        "memory snapshot of PyTorch, cuda:0, peak 387.4 MiB, 90 records, out of memory");
 }
 
 TEST_CASE("history: both tables hold all that was allocated, at every moment") {
@@ -77,12 +77,16 @@ TEST_CASE("history: the models of the class that decoded are recognised") {
   const auto models = [](const char* file) {
     const DocumentPtr document = recorded(file);
     const auto& history = *document->as<profiler::MemoryHistory>();
-    return recognised_models(history, history.devices[history.main_device()]);
+    const profiler::DeviceHistory& device = history.devices[history.main_device()];
+    return std::pair(recognised_models(history, device), likely_model(history, device));
   };
-  const std::vector<std::string> pictures = models("autoencoder-kl.pickle");
+  const auto [pictures, picture] = models("autoencoder-kl.pickle");
   CHECK(std::find(pictures.begin(), pictures.end(), "sdxl") != pictures.end());
-  for (const std::string& name : models("wan2.1-128x128-9-frames.pickle"))
-    CHECK_THAT(name, Catch::StartsWith("wan"));
+  CHECK(picture == "sdxl");
+  const auto [clips, clip] = models("wan2.1-128x128-9-frames.pickle");
+  for (const std::string& name : clips) CHECK_THAT(name, Catch::StartsWith("wan"));
+  REQUIRE_FALSE(clips.empty());
+  CHECK(clip == clips.front());
 }
 
 TEST_CASE("history: however few columns a chart has, its peak stays") {

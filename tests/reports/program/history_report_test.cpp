@@ -25,7 +25,8 @@ TEST_CASE("report: a memory snapshot of PyTorch opens with its peak, in a senten
              Catch::StartsWith("The peak on cuda:0, "));
   CHECK(report["sections"][0]["parts"][0]["tables"].size() == 2);
   CHECK_THAT(sentences_of(report), Catch::Contains("AutoencoderKL.decode is in the stacks of ") &&
-                                       Catch::Contains("--model and --size"));
+                                       Catch::Contains("--model and --size") &&
+                                       Catch::Contains("such as --model sdxl."));
   const test::Scratch scratch;
   const std::string page = (scratch / "report.html").string(), text = (scratch / "report.md").string();
   CHECK(call(run_report, {kSnapshot, kWithoutRefusal, "-o", page}).code == 0);
