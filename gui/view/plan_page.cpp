@@ -258,6 +258,8 @@ void PlanPage::refresh() {
   }
   const auto& document = *plan_->as<reports::PlanDocument>();
   QString words = QString::fromStdString(reports::summary(*plan_) + ", " + planner::gap_text(document.plan));
+  summary_->setToolTip(
+      plain_tooltip(tr("Model: %1").arg(QString::fromStdString(document.plan.request.model))));
   if (run_ != nullptr) words += "\n" + run_words(*run_);
   if (beside_ != nullptr)
     words +=

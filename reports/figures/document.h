@@ -73,7 +73,10 @@ DocumentPtr read_document(const std::filesystem::path& file, const std::string& 
 /// The file's name. One rank's part also names the rank: "trace.json, rank 2".
 std::string name_of(const Document& document);
 
-/// One line: "plan, sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". A memory history is shown for
+/// The name of a model: "sdxl", or of a path the last folder: "demo_model", "flux/vae".
+std::string model_title(const std::string& model);
+
+/// One line: "sdxl 1024x1024 fp32, limit 1.2 GiB, peak 1.2 GiB, 31 s". A memory history is shown for
 /// `recorded_device`, or for its main device if that is empty.
 std::string summary(const Document& document, const std::string& recorded_device = {});
 

@@ -34,7 +34,7 @@ std::string size_text(int64_t width_pixels, int64_t height_pixels) {
 }
 
 std::string request_text(const Request& request) {
-  return one_line(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
+  return model_title(request.model) + " " + size_text(request.width_pixels, request.height_pixels) + " " +
          arithmetic_of(request) + on_text(request.device) +
          (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
          (request.batch > 1 ? ", batch " + std::to_string(request.batch) : "");
@@ -58,13 +58,13 @@ std::string text_of(const RunStats& stats) {
 
 std::string text_of(const RecordedTrace& recorded) {
   const Trace& trace = recorded.trace;
-  return one_line(trace.model) + ", " + limit_text(trace.limit_bytes) + ", " +
+  return model_title(trace.model) + ", " + limit_text(trace.limit_bytes) + ", " +
          format(Unit::seconds, trace.seconds) + ", " + counted(trace.events.size(), "event", "events") +
          ", " + one_line(trace.device);
 }
 
 std::string text_of(const profiler::Profile& profile) {
-  std::string text = one_line(profile.model) + " " + name_of(profile.dtype);
+  std::string text = model_title(profile.model) + " " + name_of(profile.dtype);
   for (size_t i = 0; i < std::min(profile.sizes.size(), kSizesNamed); ++i)
     text += ", " + size_text(profile.sizes[i].width_pixels, profile.sizes[i].height_pixels);
   if (profile.sizes.size() > kSizesNamed)
@@ -95,8 +95,8 @@ std::string text_of(const TracesDocument&, const std::vector<DocumentPtr>& ranks
   double seconds = 0;
   for (const DocumentPtr& rank : ranks) seconds = std::max(seconds, rank->as<RecordedTrace>()->trace.seconds);
   const Trace& first = ranks.front()->as<RecordedTrace>()->trace;
-  return counted(static_cast<int64_t>(ranks.size()), "rank", "ranks") + ", " + one_line(first.model) + ", " +
-         format(Unit::seconds, seconds) + ", " + one_line(first.device);
+  return counted(static_cast<int64_t>(ranks.size()), "rank", "ranks") + ", " + model_title(first.model) +
+         ", " + format(Unit::seconds, seconds) + ", " + one_line(first.device);
 }
 
 std::string text_of(const profiler::MemoryHistory& history, const std::string& recorded_device) {
@@ -111,12 +111,23 @@ std::string text_of(const profiler::EagerRecording& recording) {
   int64_t most = 0;
   for (const profiler::RecordedEagerDecode& decode : recording.decodes)
     most = std::max(most, decode.peak_bytes);
-  return one_line(recording.model) + " " + name_of(recording.dtype) + ", " +
+  return model_title(recording.model) + " " + name_of(recording.dtype) + ", " +
          counted(static_cast<int64_t>(recording.decodes.size()), "decode", "decodes") + ", peak " +
          bytes_text(most) + " at most, " + one_line(recording.libraries) + ", " + one_line(recording.device);
 }
 
 }  // namespace
+
+std::string model_title(const std::string& model) {
+  const std::filesystem::path path(model);
+  if (!path.has_parent_path()) return one_line(model);
+  const std::filesystem::path folder = path.has_filename() ? path : path.parent_path();
+  const std::filesystem::path above = folder.parent_path().filename();
+  // Pipelines keep their VAE in a folder of this name.
+  return one_line(
+      (folder.filename() == "vae" && !above.empty() ? above / folder.filename() : folder.filename())
+          .string());
+}
 
 std::string summary(const Document& document, const std::string& recorded_device) {
   const auto text = [&](const auto& contents) {
@@ -128,7 +139,7 @@ std::string summary(const Document& document, const std::string& recorded_device
       return text_of(contents);
     }
   };
-  return std::string(kind_of(document)) + ", " + std::visit(text, document.contents);
+  return std::visit(text, document.contents);
 }
 
 }  // namespace headroom::reports

@@ -76,8 +76,9 @@ void add_widget(Texts& texts, const QString& page, const QWidget& widget) {
 const QList<QRegularExpression>& names() {
   static const QList<QRegularExpression> all = [] {
     QList<QRegularExpression> list{
-        QRegularExpression(
-            "\\bplan, .*|\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),  // what libraries say
+        // What libraries say.
+        QRegularExpression("\\S+ \\S+ fp32, limit [^,]*, peak .*"),
+        QRegularExpression("\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),
         QRegularExpression(
             "\\b(This trace and|The peak in|The untiled peak contains|The recording is of) .*"),  // as well
         QRegularExpression("\\b(The peak on|Live then:|No request failed\\.|Headroom decodes|\\w+\\.decode "

@@ -74,7 +74,21 @@ TEST_CASE("a plan is read with the model that it names") {
   CHECK(document->file == scratch / "plan.json");
   CHECK(std::string(kind_of(*document)) == "plan");
   CHECK_THAT(summary(*document),
-             Catch::StartsWith("plan, ") && Catch::Contains("vae 20x24 fp32, limit 64.0 MiB"));
+             Catch::EndsWith("by assumed costs") && Catch::Contains("vae 20x24 fp32, limit 64.0 MiB"));
+}
+
+TEST_CASE("a model's title is its name, or of a path the last folder") {
+  for (const auto& [model, title] :
+       std::vector<std::pair<std::string, std::string>>{{"sdxl", "sdxl"},
+                                                        {"tests/data/demo_model", "demo_model"},
+                                                        {"tests/data/demo_model/", "demo_model"},
+                                                        {"/models/flux/vae", "flux/vae"},
+                                                        {"/vae", "vae"},
+                                                        {"", ""},
+                                                        {"a/b\nc", "b?c"}}) {
+    CAPTURE(model);
+    CHECK(model_title(model) == title);
+  }
 }
 
 TEST_CASE("a plan's model is looked for from its folder and those above it") {
@@ -127,11 +141,11 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   const DocumentPtr run = read_document(scratch / "stats.json");
   REQUIRE(run->as<RunStats>() != nullptr);
   CHECK(*run->as<RunStats>() == stats);
-  CHECK(summary(*run) == "stats, 2 passes, no limit, peak 5.0 MiB, 1.50 s, two?cores");
+  CHECK(summary(*run) == "2 passes, no limit, peak 5.0 MiB, 1.50 s, two?cores");
   stats.passes.clear();
   stats.queue = QueueStats{{DecodeStats{}}, 0, 1, 0, 0};
   write_stats(scratch / "stats.json", stats);
-  CHECK_THAT(summary(*read_document(scratch / "stats.json")), Catch::StartsWith("stats, 1 decode, "));
+  CHECK_THAT(summary(*read_document(scratch / "stats.json")), Catch::StartsWith("1 decode, "));
 
   profiler::Profile profile;
   profile.model = "sdxl";
@@ -144,7 +158,7 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   const DocumentPtr profiled = read_document(scratch / "profile.json");
   REQUIRE(profiled->as<profiler::Profile>() != nullptr);
   CHECK(*profiled->as<profiler::Profile>() == profile);
-  CHECK(summary(*profiled) == "profile, sdxl fp32, 256x256, 512x512, 1024x1024 and 2 more, a processor");
+  CHECK(summary(*profiled) == "sdxl fp32, 256x256, 512x512, 1024x1024 and 2 more, a processor");
 
   const Model model = test::model_of(test::tiny_config());
   Trace trace;
@@ -158,14 +172,13 @@ TEST_CASE("statistics, profiles, traces and frontiers are told apart by their sc
   const DocumentPtr traced = read_document(scratch / "trace.json");
   REQUIRE(traced->as<RecordedTrace>() != nullptr);
   CHECK(traced->as<RecordedTrace>()->trace.events == trace.events);
-  CHECK(summary(*traced) == "trace, sdxl, limit 1.0 MiB, 2.00 s, 1 event, a processor");
+  CHECK(summary(*traced) == "sdxl, limit 1.0 MiB, 2.00 s, 1 event, a processor");
 
   write_file_whole(scratch / "frontier.json", frontier_json().dump(1));
   const DocumentPtr frontier = read_document(scratch / "frontier.json");
   REQUIRE(frontier->as<FrontierDocument>() != nullptr);
   CHECK_THAT(summary(*frontier),
-             Catch::StartsWith("frontier, ") &&
-                 Catch::Contains("20x24 fp32, batch 2, 3 plans, from 2.9 KiB and 333.3 ms to") &&
+             Catch::Contains("20x24 fp32, batch 2, 3 plans, from 2.9 KiB and 333.3 ms to") &&
                  Catch::EndsWith("by assumed costs"));
   for (const DocumentPtr& document : {run, profiled, traced, frontier}) {
     CHECK(document->file.stem() == kind_of(*document));
