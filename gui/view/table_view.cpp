@@ -117,6 +117,7 @@ TableView::TableView(QWidget* parent)
   view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + 6);
   view_->setHorizontalHeader(new Headings(view_));
   view_->setSortingEnabled(true);
+  view_->viewport()->installEventFilter(this);
 
   auto* top = new QHBoxLayout;
   top->addWidget(filter_, 1);
@@ -164,6 +165,7 @@ void TableView::setTable(const reports::Table& table) {
     view_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     fitColumns();
   }
+  fitTexts();
   countRows();
 }
 
@@ -189,7 +191,7 @@ int TableView::chosenRow() const {
   return current.isValid() ? sorted_.mapToSource(current).row() : -1;
 }
 
-/// Gives numbers their full width. Texts share the rest, and a wide table scrolls.
+/// Gives numbers their full width. A wide table scrolls.
 void TableView::fitColumns() {
   QHeaderView* header = view_->horizontalHeader();
   const std::vector<reports::Column>& columns = model_.table().columns;
@@ -202,6 +204,46 @@ void TableView::fitColumns() {
                                                     : QHeaderView::ResizeToContents);
   }
   if (!stretches) view_->resizeColumnsToContents();
+  widths_.assign(columns.size(), 0);
+}
+
+/// Gives texts the width of their contents, and leaves the rest of the table empty. If there is too little
+/// room, the long ones share it. Columns only grow, because rows may change with every move of the mouse.
+void TableView::fitTexts() {
+  constexpr int kSpace = 12;
+  QHeaderView* header = view_->horizontalHeader();
+  const std::vector<reports::Column>& columns = model_.table().columns;
+  if (columns.size() > kMostStretched || columns.size() != widths_.size()) return;
+  int room = view_->viewport()->width(), texts = 0;
+  const QAbstractItemView& hints = *view_;  // public there
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const int column = static_cast<int>(i);
+    widths_[i] = std::max({widths_[i], hints.sizeHintForColumn(column), header->sectionSizeHint(column)});
+    if (!columns[i].is_text) room -= widths_[i];
+    if (columns[i].is_text) ++texts;
+  }
+  // Texts that take less than an equal share leave more to the others.
+  std::vector<bool> whole(columns.size());
+  for (bool more = true; more && texts > 0;) {
+    more = false;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (!columns[i].is_text || whole[i] || (widths_[i] + kSpace) * texts > room) continue;
+      whole[i] = more = true;
+      room -= widths_[i] + kSpace;
+      if (--texts == 0) break;
+    }
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const int column = static_cast<int>(i);
+    if (!columns[i].is_text) continue;
+    header->setSectionResizeMode(column, whole[i] ? QHeaderView::Interactive : QHeaderView::Stretch);
+    if (whole[i]) header->resizeSection(column, widths_[i] + kSpace);
+  }
+}
+
+bool TableView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) fitTexts();
+  return QWidget::eventFilter(watched, event);
 }
 
 void TableView::countRows() {

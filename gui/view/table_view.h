@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <vector>
 
 #include "gui/model/table_model.h"
 #include "gui/view/page.h"
@@ -41,14 +42,19 @@ class TableView : public QWidget {
   /// The row of the table (not of the sorted view) that is current; -1: none.
   void rowChosen(int row);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void fitColumns();
+  void fitTexts();
   void countRows();
   TableModel model_;
   SortFilter sorted_;
   QLineEdit* filter_;
   QLabel* count_;
   QTableView* view_;
+  std::vector<int> widths_;  ///< of the contents of each column, the largest so far
 };
 
 }  // namespace headroom::gui
