@@ -2,7 +2,7 @@
 
 #include <QComboBox>
 #include <QFileInfo>
-#include <QFormLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSplitter>
@@ -34,6 +34,23 @@ QLabel* wrapped(const QString& text, QWidget* parent) {
   return label;
 }
 
+/// The columns of one size, and those that all sizes share. All sizes at once would need a wide screen.
+reports::Table of_size(const reports::Table& all, const QString& size) {
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < all.columns.size(); ++i)
+    if (all.columns[i].group.empty() || figure_text(all.columns[i].group) == size) shown.push_back(i);
+  reports::Table table{all.title, {}, {}};
+  for (const size_t i : shown) {
+    table.columns.push_back(all.columns[i]);
+    table.columns.back().group.clear();
+  }
+  for (const reports::Row& row : all.rows) {
+    table.rows.push_back({{}, row.stands_out});
+    for (const size_t i : shown) table.rows.back().cells.push_back(row.cells[i]);
+  }
+  return table;
+}
+
 }  // namespace
 
 LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
@@ -50,11 +67,18 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   both->setChildrenCollapsible(false);
   auto* above = new QWidget(both);
   heading_ = wrapped({}, above);
+  sizes_ = new QComboBox(above);
+  auto* size = new PlainLabel(tr("Si&ze"), above);
+  size->setBuddy(sizes_);
   layers_ = new TableView(above);
   layers_->setObjectName(QStringLiteral("layers"));
   layers_->view()->setSelectionMode(QAbstractItemView::SingleSelection);
   QVBoxLayout* column = column_in(above);
-  column->addWidget(heading_);
+  auto* row = new QHBoxLayout;
+  row->addWidget(heading_, 1);
+  row->addWidget(size);
+  row->addWidget(sizes_);
+  column->addLayout(row);
   column->addWidget(layers_, 1);
 
   auto* below = new QSplitter(Qt::Horizontal, both);
@@ -69,15 +93,10 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
   column->addWidget(chart_, 1);
 
   auto* peak_box = new QWidget(below);
-  sizes_ = new QComboBox(peak_box);
-  sizes_->setAccessibleName(tr("Size"));
   peak_note_ = wrapped({}, peak_box);
   live_ = new TableView(peak_box);
   live_->setObjectName(QStringLiteral("live"));
   column = column_in(peak_box);
-  auto* row = new QFormLayout;
-  row->addRow(tr("Live at the peak o&f"), sizes_);
-  column->addLayout(row);
   column->addWidget(peak_note_);
   column->addWidget(live_, 1);
   both->setStretchFactor(0, 3);
@@ -88,7 +107,7 @@ LayersPage::LayersPage(Workspace& workspace, QWidget* parent)
 
   connect(&workspace_, &Workspace::documentsChanged, this, &LayersPage::showChosen);
   connect(layers_, &TableView::rowChosen, this, &LayersPage::showLatencyTable);
-  connect(sizes_, &QComboBox::currentIndexChanged, this, &LayersPage::showPeak);
+  connect(sizes_, &QComboBox::currentIndexChanged, this, &LayersPage::showSize);
   showChosen();
 }
 
@@ -113,10 +132,10 @@ void LayersPage::showProfile() {
   const profiler::Profile& profile = *document_->as<profiler::Profile>();
   heading_->setText(tr("%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to "
                        "see its latency table.")
-                        .arg(QString::fromStdString(profile.model), QLatin1String(name_of(profile.dtype)),
-                             QString::fromStdString(profile.device),
+                        .arg(QString::fromStdString(reports::model_title(profile.model)),
+                             QLatin1String(name_of(profile.dtype)), QString::fromStdString(profile.device),
                              QString::fromStdString(profile.libraries)));
-  layers_->setTable(reports::layers_table(profile));
+  all_ = reports::layers_table(profile);
   {
     const QSignalBlocker quiet(sizes_);
     sizes_->clear();
@@ -124,7 +143,7 @@ void LayersPage::showProfile() {
       sizes_->addItem(figure_text(reports::size_text(size)));
     sizes_->setCurrentIndex(sizes_->count() - 1);  // the largest size is the most likely to exceed the limit
   }
-  showPeak();
+  showSize();
   showLatencyTable(chooseFirst());
 }
 
@@ -132,10 +151,11 @@ void LayersPage::showRecording() {
   const profiler::EagerRecording& recording = *document_->as<profiler::EagerRecording>();
   heading_->setText(tr("%1 in %2, PyTorch's decode, recorded on %3 with %4. Layers that ran at a peak stand "
                        "out.")
-                        .arg(QString::fromStdString(recording.model), QLatin1String(name_of(recording.dtype)),
+                        .arg(QString::fromStdString(reports::model_title(recording.model)),
+                             QLatin1String(name_of(recording.dtype)),
                              QString::fromStdString(recording.device),
                              QString::fromStdString(recording.libraries)));
-  layers_->setTable(reports::eager_layers_table(recording));
+  all_ = reports::eager_layers_table(recording);
   {
     const QSignalBlocker quiet(sizes_);
     sizes_->clear();
@@ -143,7 +163,7 @@ void LayersPage::showRecording() {
       sizes_->addItem(figure_text(reports::variant_text(decode)));
     sizes_->setCurrentIndex(sizes_->count() - 1);
   }
-  showPeak();
+  showSize();
   showLatencyTable(chooseFirst());
 }
 
@@ -203,14 +223,19 @@ void LayersPage::showLatencyTable(int row) {
   chart_->setChart(chart);
 }
 
-void LayersPage::showPeak() {
+/// Shows the figures of the chosen size. Keeps the chosen layer.
+void LayersPage::showSize() {
   if (document_ == nullptr || sizes_->currentIndex() < 0) {
+    layers_->setTable(all_);
     live_->setTable({});
     return;
   }
+  const int chosen_row = layers_->chosenRow();
+  layers_->setTable(of_size(all_, sizes_->currentText()));
+  if (chosen_row >= 0) goToRow(chosen_row);
   const auto at = static_cast<size_t>(sizes_->currentIndex());
   const auto note = [&](int64_t peak_bytes, const std::string& layer) {
-    peak_note_->setText(tr("%1, while %2 ran.")
+    peak_note_->setText(tr("Live at the peak: %1, while %2 ran.")
                             .arg(figure_text(reports::Unit::bytes, double(peak_bytes)), figure_text(layer)));
   };
   if (const auto* recording = document_->as<profiler::EagerRecording>()) {
@@ -230,7 +255,7 @@ void LayersPage::showPeak() {
 
 std::vector<Export> LayersPage::exports() {
   if (document_ == nullptr) return {};
-  std::vector<Export> all{layers_->exporter(tr("Layers")), live_->exporter(tr("Live at the peak"))};
+  std::vector<Export> all{csv_of(all_, tr("Layers")), live_->exporter(tr("Live at the peak"))};
   if (chart_->isVisibleTo(this))
     all.push_back(painting_of(*chart_, document_->as<profiler::Profile>() != nullptr
                                            ? tr("Latency table")

@@ -39,10 +39,11 @@ class LayersPage : public Page {
   int chooseFirst();
   void goToRow(int row);
   void showLatencyTable(int row);
-  void showPeak();
+  void showSize();
   Workspace& workspace_;
   reports::DocumentPtr profile_, recording_;  ///< chosen files at the last update
   reports::DocumentPtr document_;             ///< the shown one of the two
+  reports::Table all_;                        ///< the layers' figures at all sizes
   QStackedWidget* stack_;
   QLabel* heading_;
   TableView *layers_, *live_;

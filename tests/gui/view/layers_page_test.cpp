@@ -8,6 +8,7 @@
 #include "gui/view/chart_view.h"
 #include "gui/view/table_view.h"
 #include "profiler/eager/recording_file.h"
+#include "reports/figures/layers.h"
 #include "tests/gui/support/shown.h"
 #include "tests/profiler/eager/recording_json.h"
 #include "tests/reports/figures/sample_recording.h"
@@ -49,6 +50,25 @@ TEST_CASE("layers page: recorded decodes, and the profile again once that is cho
   CHECK(page.layers()->table().rows.size() == profiled);
   CHECK(page.chart()->isVisibleTo(&page));
   CHECK(page.exports().size() == 3);
+}
+
+TEST_CASE("layers page: the table has the figures of the chosen size, and the file to save those of all") {
+  test::ShownPage<LayersPage> shown({sample_files().file("profile.json")});
+  LayersPage& page = shown.page;
+  const reports::Table all =
+      reports::layers_table(*shown.workspace.chosen<profiler::Profile>()->as<profiler::Profile>());
+  REQUIRE(page.sizes()->count() > 1);
+  REQUIRE(page.chooseLayer("d"));
+  for (int size = 0; size < page.sizes()->count(); ++size) {
+    page.sizes()->setCurrentIndex(size);
+    const reports::Table& table = page.layers()->table();
+    REQUIRE(table.columns.size() == 3 + 5);
+    CHECK(table.rows[0].cells[3] == all.rows[0].cells[3 + 5 * static_cast<size_t>(size)]);
+    CHECK(page.layers()->chosenRow() == 3);  // the layer stays
+  }
+  const Scratch scratch;
+  page.exports().front().write(QString::fromStdString((scratch / "layers.csv").string()));
+  CHECK(test::read_bytes(scratch / "layers.csv") == reports::to_csv(all));
 }
 
 TEST_CASE("layers page: a layer is chosen by its full name") {
