@@ -5,7 +5,6 @@
 namespace headroom::gui {
 
 QString KindWords::name(MemoryKind kind) {
-  if (kind == MemoryKind::kept) return tr("kept between passes");
   if (kind == MemoryKind::slack) return tr("slack: reserved, unused");
   return figure_text(title_of(kind));
 }
@@ -17,7 +16,7 @@ QString KindWords::explanation(MemoryKind kind) {
     case MemoryKind::latent:
       return tr("The input of the decode.");
     case MemoryKind::kept:
-      return tr("Tensors that one pass stores for later passes.");
+      return tr("Tensors that stay in memory between passes: one pass stores them for later ones.");
     case MemoryKind::tile:
       return tr("Inputs and outputs of the steps of the current tile.");
     case MemoryKind::workspace:

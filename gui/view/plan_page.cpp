@@ -218,7 +218,7 @@ QWidget* PlanPage::buildViews() {
   kept_ = new TableView(tabs_);
   kept_->setObjectName("plan-kept");
   tabs_->addTab(table_, tr("Passes"));
-  tabs_->addTab(kept_, tr("Kept between passes"));
+  tabs_->addTab(kept_, tr("Kept tensors"));
   lower_ = new LowerPeakBox(workspace_, tabs_);
   tabs_->addTab(lower_, tr("What would lower the peak"));
   connect(lower_, &LowerPeakBox::used, this, [this] { Q_EMIT pageAsked(key()); });
