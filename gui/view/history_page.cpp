@@ -85,7 +85,7 @@ QWidget* HistoryPage::buildSide() {
   need_words_ = paragraph(beside);
   need_words_->setObjectName(QStringLiteral("need"));
   rows->addWidget(need_words_);
-  rows->addWidget(new RequestForm(workspace_, beside));
+  rows->addWidget(new RequestForm(workspace_, beside, RequestForm::Rows::first));
   column->addWidget(beside);
   column->addStretch();
   area->setWidget(side);
@@ -134,8 +134,8 @@ QWidget* HistoryPage::buildTables() {
     tabs->addTab(table, title);
     return table;
   };
+  tabs->addTab(buildTensors(), tr("Live tensors"));  // first: it names who holds the memory, largest first
   modules_ = add(tr("Live by module"), "modules");
-  tabs->addTab(buildTensors(), tr("Live tensors"));
   need_table_ = add(tr("What Headroom needs"), "need-table");
   need_table_->hideFilter();
   column->addWidget(tabs, 1);
@@ -158,7 +158,7 @@ QWidget* HistoryPage::buildTensors() {
   whole_stack_->setReadOnly(true);
   whole_stack_->setTabChangesFocus(true);
   whole_stack_->setLineWrapMode(QPlainTextEdit::NoWrap);
-  sides->setSizes({560, 360});
+  sides->setSizes({700, 220});
   connect(tensors_, &TableView::rowChosen, this, &HistoryPage::showStack);
   return sides;
 }

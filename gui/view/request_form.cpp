@@ -7,6 +7,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSpinBox>
 #include <QStorageInfo>
 #include <algorithm>
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int kChosen = 0;  // milliseconds
 constexpr int kMostPixels = 1 << 20;
+constexpr std::array kFirstRows{"--model", "--size", "--device", "--dtype"};
 
 QString without_mnemonic(QString label) {
   return label.remove('&');
@@ -94,7 +96,8 @@ Dtype decoded_in(const std::string& model, Dtype asked) {
 
 }  // namespace
 
-RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+RequestForm::RequestForm(Workspace& workspace, QWidget* parent, Rows rows)
+    : QWidget(parent), workspace_(workspace) {
   rows_ = new QFormLayout(this);
   rows_->setContentsMargins({});
   rows_->setRowWrapPolicy(QFormLayout::WrapAllRows);
@@ -107,6 +110,7 @@ RequestForm::RequestForm(Workspace& workspace, QWidget* parent) : QWidget(parent
   buildThrift();
   buildPlaces();
   buildProfile();
+  if (rows == Rows::first) buildMore();
   pause_.setSingleShot(true);
   connect(&pause_, &QTimer::timeout, this, &RequestForm::apply);
   connect(&workspace_, &Workspace::questionChanged, this, [this] {
@@ -335,11 +339,26 @@ Direction RequestForm::direction() const {
 }
 
 void RequestForm::showDevice() {
-  const bool gpu = !device().is_host;
-  rows_->setRowVisible(notes_.at("--host-limit")->parentWidget(), gpu);
-  for (const char* option : {"--scratch", "--scratch-limit"})
-    rows_->setRowVisible(notes_.at(option)->parentWidget(), !gpu);
+  showRows();
   listProfiles();
+}
+
+void RequestForm::buildMore() {
+  more_ = new QPushButton(tr("All fields"), this);
+  more_->setObjectName("all-fields");
+  more_->setCheckable(true);
+  rows_->addRow(more_);
+  connect(more_, &QPushButton::toggled, this, &RequestForm::showRows);
+}
+
+void RequestForm::showRows() {
+  const bool gpu = !device().is_host;
+  const bool all = more_ == nullptr || more_->isChecked();
+  for (const auto& [option, note] : notes_) {
+    const bool serves = option.starts_with("--host") ? gpu : option.starts_with("--scratch") ? !gpu : true;
+    const bool first = std::find(kFirstRows.begin(), kFirstRows.end(), option) != kFirstRows.end();
+    rows_->setRowVisible(note->parentWidget(), serves && (all || first));
+  }
 }
 
 void RequestForm::showQuestion() {
@@ -480,6 +499,7 @@ std::optional<PlanningQuestion> RequestForm::read() {
   }
   attempt("--thrift", [&] { question.options.thrift = thrift_in(*thrift_); });
   attempt("--scratch", [&] { readPlaces(question); });
+  if (!valid_ && more_ != nullptr) more_->setChecked(true);  // the error may be at a hidden field
   return valid_ ? std::optional(question) : std::nullopt;
 }
 

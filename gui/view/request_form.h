@@ -14,6 +14,7 @@ class QComboBox;
 class QFormLayout;
 class QLabel;
 class QLineEdit;
+class QPushButton;
 class QSpinBox;
 
 namespace headroom::gui {
@@ -25,7 +26,9 @@ class InputNote;
 class RequestForm : public QWidget {
   Q_OBJECT
  public:
-  explicit RequestForm(Workspace& workspace, QWidget* parent = nullptr);
+  /// Rows at first: all, or those of the decode itself. A button then shows the others.
+  enum class Rows { all, first };
+  explicit RequestForm(Workspace& workspace, QWidget* parent = nullptr, Rows rows = Rows::all);
   /// True if every field is valid.
   bool valid() const { return valid_; }
   /// "assumed for 2 CPU cores": the machine whose costs the planner assumes without a profile.
@@ -57,6 +60,8 @@ class RequestForm : public QWidget {
   Direction direction() const;
   /// Shows the places for kept tensors that the device has, and the profiles that serve the choice.
   void showDevice();
+  void buildMore();
+  void showRows();
   void listProfiles();
   /// Parses the fields. Returns nothing if a field has an error.
   std::optional<PlanningQuestion> read();
@@ -71,6 +76,7 @@ class RequestForm : public QWidget {
   QComboBox *model_, *direction_, *device_, *dtype_, *tf32_, *weights_, *profile_;
   QSpinBox *width_, *height_, *frames_, *batch_;
   QLineEdit *host_limit_, *scratch_folder_, *scratch_limit_, *thrift_;
+  QPushButton* more_ = nullptr;                 ///< shows all rows while it is down; null: they are shown
   std::map<std::string, InputNote*> notes_;     ///< error lines by command-line option
   std::map<std::string, QLabel*> hints_;        ///< consequences of the current choices
   PlanningQuestion shown_;                      ///< question that last filled the fields

@@ -47,6 +47,8 @@ TEST_CASE("history page: shows the peak first, then the moment under the cursor,
   CHECK(tensors.table().rows.size() == 4);
   CHECK(text_at(tensors, 0, 0) == "resnet.py:341 forward");
   CHECK_THAT(text_at(modules, 0, 0), Catch::EndsWith("resnet.py:forward / group_norm"));
+  CHECK(tensors.isVisible());  // the first tab
+  CHECK_FALSE(modules.isVisible());
   const std::string words = page.findChild<QLabel*>("words")->text().toStdString();
   CHECK_THAT(words, Catch::Contains("387.4 MiB allocated of 524.0 MiB reserved") &&
                         Catch::Contains("upsampling.py:170 forward (interpolate) asked for 512.0 MiB") &&
@@ -86,6 +88,23 @@ TEST_CASE("history page: what Headroom would need is of a decoder that somebody 
   width.setValue(512);
   wait_until([&] { return workspace.question().request.width_pixels == 512 && !page.busy(); });
   CHECK_FALSE(page.findChild<TableView*>("need-table")->table().rows.empty());
+}
+
+TEST_CASE("history page: a few fields at first, the others by a button or where one has an error") {
+  ShownHistory shown({kSnapshot});
+  const auto visible = [&](const char* name) {
+    return shown.page.findChild<RequestForm*>()->findChild<QWidget*>(name)->isVisible();
+  };
+  for (const char* name : {"model", "width", "device", "dtype"}) CHECK(visible(name));
+  for (const char* name : {"frames", "thrift", "host-limit", "profile"}) CHECK_FALSE(visible(name));
+  auto& all = *shown.page.findChild<QPushButton*>("all-fields");
+  all.click();
+  for (const char* name : {"frames", "thrift", "host-limit", "profile"}) CHECK(visible(name));
+  CHECK_FALSE(visible("scratch"));  // the recording is of a GPU
+  all.click();
+  CHECK_FALSE(visible("frames"));
+  shown.child<QSpinBox>("frames").setValue(5);
+  wait_until([&] { return visible("frames"); });
 }
 
 TEST_CASE("history page: what Headroom needs is worked out for the question, on its device") {
