@@ -134,6 +134,7 @@ QWidget* AnswerPanel::buildWhyNot() {
   auto* page = new QWidget(this);
   auto* column = new QVBoxLayout(page);
   reason_ = paragraph(page);
+  make_primary(*use);
   reason_->setObjectName("reason");
   column->addWidget(reason_);
   smallest_ = new QPushButton(page);

@@ -33,6 +33,7 @@ UsedPlanBar::UsedPlanBar(Workspace& workspace, QWidget* parent) : QFrame(parent)
   keep->setObjectName(QStringLiteral("save-used-plan"));
   auto* run = new QPushButton(tr("R&un it"), this);
   run->setObjectName(QStringLiteral("run-used-plan"));
+  make_primary(*run);
   row->addWidget(words, 1);
   row->addWidget(keep);
   row->addWidget(run);

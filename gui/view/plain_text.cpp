@@ -1,6 +1,7 @@
 #include "gui/view/plain_text.h"
 
 #include <QMessageBox>
+#include <QPushButton>
 
 namespace headroom::gui {
 
@@ -9,6 +10,13 @@ QLabel* paragraph(QWidget* parent) {
   label->setWordWrap(true);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   return label;
+}
+
+void make_primary(QPushButton& button) {
+  button.setDefault(true);  // styles draw it in the colour of highlights
+  QFont font = button.font();
+  font.setBold(true);
+  button.setFont(font);
 }
 
 void show_as_warning(QLabel& label, bool warns) {

@@ -7,6 +7,7 @@
 
 #include "gui/model/figure_text.h"
 
+class QPushButton;
 class QWidget;
 
 namespace headroom::gui {
@@ -21,6 +22,9 @@ class PlainLabel : public QLabel {
 
 /// Plain text that wraps and can be selected.
 QLabel* paragraph(QWidget* parent);
+
+/// Marks the button for the most usual next step among several.
+void make_primary(QPushButton& button);
 
 /// Highlights a paragraph that warns of an unexpected state.
 void show_as_warning(QLabel& label, bool warns);

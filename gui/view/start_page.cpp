@@ -86,6 +86,7 @@ StartPage::StartPage(Workspace& workspace, QWidget* parent) : Page(parent), work
   auto* record = new RecordBox(workspace_, content);
   auto* plan = new QPushButton(tr("&Plan a decode"), content);
   plan->setObjectName(QStringLiteral("plan-a-decode"));
+  make_primary(*plan);
   auto* demo = new QPushButton(tr("Open an &example"), content);
   demo_note_ = scaled_paragraph({}, 1, content);
   demo_note_->hide();
