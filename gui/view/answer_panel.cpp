@@ -50,13 +50,28 @@ QString weights_text(const Plan& plan) {
              : AnswerPanel::tr("at most %1, pass by pass").arg(bytes(plan.weights_bytes));
 }
 
-QString remedy_text(const planner::Remedy& remedy) {
-  const QString name = RemedyWords::name(remedy.option);
-  if (!remedy.seconds)
-    return AnswerPanel::tr("%1\nstill needs %2").arg(name, bytes(remedy.smallest_limit_bytes.value_or(0)));
-  const QString time = figure_text(reports::Unit::seconds, *remedy.seconds);
-  if (!remedy.needs_bytes) return AnswerPanel::tr("%1\ntakes %2").arg(name, time);
-  return AnswerPanel::tr("%1\ntakes %2 and %3 there").arg(name, time, bytes(*remedy.needs_bytes));
+/// Remedies under a limit that nothing fits. Those that make a plan possible stand out.
+reports::Table remedies_table(const planner::WhyNot& why) {
+  reports::Table table;
+  table.columns = {{.title = "change", .is_text = true},
+                   {.title = "limit",
+                    .unit = reports::Unit::bytes,
+                    .explanation = "The smallest limit from yours on that has a plan with the change."},
+                   {.title = "time", .unit = reports::Unit::seconds, .explanation = "Predicted."},
+                   {.title = "cost", .is_text = true, .explanation = "Other memory that the plan takes."}};
+  const auto cell = [](const auto& known) { return known ? reports::Cell(double(*known)) : reports::Cell(); };
+  for (const planner::Remedy& remedy : why.remedies) {
+    const bool fits = !remedy.smallest_limit_bytes;
+    const QString cost = !fits ? AnswerPanel::tr("still above your limit")
+                         : remedy.needs_bytes
+                             ? AnswerPanel::tr("takes %1 there").arg(bytes(*remedy.needs_bytes))
+                             : QString();
+    table.rows.push_back({{RemedyWords::name(remedy.option).toStdString(),
+                           double(remedy.smallest_limit_bytes.value_or(why.limit_bytes)),
+                           cell(remedy.seconds), cost.toStdString()},
+                          fits});
+  }
+  return table;
 }
 
 }  // namespace
@@ -119,6 +134,7 @@ QWidget* AnswerPanel::buildPlan() {
   auto* buttons = new QHBoxLayout;
   auto* use = new QPushButton(tr("&Use this plan"), whole);
   use->setObjectName("use-plan");
+  make_primary(*use);
   use->setToolTip(tr("Shows it on the Plan, Timeline and Run pages."));
   auto* save = new QPushButton(tr("&Save plan…"), whole);
   save->setObjectName("save-plan");
@@ -134,7 +150,6 @@ QWidget* AnswerPanel::buildWhyNot() {
   auto* page = new QWidget(this);
   auto* column = new QVBoxLayout(page);
   reason_ = paragraph(page);
-  make_primary(*use);
   reason_->setObjectName("reason");
   column->addWidget(reason_);
   smallest_ = new QPushButton(page);
@@ -145,12 +160,19 @@ QWidget* AnswerPanel::buildWhyNot() {
     workspace_.ask(question);
   });
   column->addWidget(smallest_);
-  helps_ = new QVBoxLayout;
-  column->addLayout(helps_);
+  changes_ = new TableView(page);
+  changes_->setObjectName("remedies");
+  changes_->hideFilter();
+  changes_->wrapTexts();
+  use_change_ = new QPushButton(tr("Use the chosen remedy"), page);
+  use_change_->setObjectName("use-remedy");
+  connect(use_change_, &QPushButton::clicked, this, &AnswerPanel::useChange);
+  column->addWidget(changes_, 1);
+  column->addWidget(use_change_, 0, Qt::AlignLeft);
   blockers_ = new TableView(page);
   blockers_->setObjectName("frontier-blockers");
   blockers_->hideFilter();
-  column->addWidget(blockers_, 1);
+  column->addWidget(blockers_, 2);
   return page;
 }
 
@@ -222,24 +244,20 @@ void AnswerPanel::showWhyNot(const planner::WhyNot& why) {
   smallest_limit_ = why.smallest_limit_bytes;
   smallest_->setText(tr("Us&e the smallest limit, %1").arg(bytes(smallest_limit_)));
   smallest_->setVisible(known);
-  while (QLayoutItem* item = helps_->takeAt(0)) {
-    item->widget()->deleteLater();
-    delete item;
-  }
-  for (const planner::Remedy& remedy : why.remedies) helps_->addWidget(buttonFor(remedy));
+  remedies_ = why.remedies;
+  changes_->setTable(remedies_table(why));
+  changes_->chooseRow(0);
+  changes_->setVisible(!remedies_.empty());
+  use_change_->setVisible(!remedies_.empty());
   blockers_->setTable(holdings(why.blockers));
   setCurrentIndex(2);
 }
 
-QPushButton* AnswerPanel::buttonFor(const planner::Remedy& remedy) {
-  auto* button = new QPushButton(remedy_text(remedy), this);
-  button->setObjectName("relax " + QString::fromStdString(remedy.option));
-  button->setToolTip(
-      tr("headroom-plan has the option %1 for this").arg(QString::fromStdString(remedy.option)));
-  connect(button, &QPushButton::clicked, this, [this, remedy] {
-    if (const auto question = with_remedy(workspace_.question(), remedy, this)) workspace_.ask(*question);
-  });
-  return button;
+void AnswerPanel::useChange() {
+  const int row = changes_->chosenRow();
+  if (row < 0 || row >= std::ssize(remedies_)) return;
+  if (const auto question = with_remedy(workspace_.question(), remedies_[static_cast<size_t>(row)], this))
+    workspace_.ask(*question);
 }
 
 }  // namespace headroom::gui

@@ -7,14 +7,13 @@
 class QFormLayout;
 class QLabel;
 class QPushButton;
-class QVBoxLayout;
 
 namespace headroom::gui {
 
 class LowerPeakBox;
 class TableView;
 
-/// Figures of the plan under the limit. If nothing fits, it shows the reason and a button for each remedy.
+/// Figures of the plan under the limit. If nothing fits, it shows the reason and a table of remedies.
 class AnswerPanel : public QStackedWidget {
   Q_OBJECT
  public:
@@ -38,15 +37,15 @@ class AnswerPanel : public QStackedWidget {
   QLabel* fact(const QString& name, const char* object, const QString& explanation);
   void showPlan(const Answer& answer);
   void showWhyNot(const planner::WhyNot& why);
-  QPushButton* buttonFor(const planner::Remedy& remedy);
+  void useChange();
 
   Workspace& workspace_;
   QFormLayout* facts_;
   QLabel *words_, *peak_, *untiled_, *time_, *proof_, *passes_, *weights_, *decided_, *going_on_, *reason_;
-  QPushButton* smallest_;
-  QVBoxLayout* helps_;
+  QPushButton *smallest_, *use_change_;
   LowerPeakBox* lower_;
-  TableView *live_, *blockers_;
+  TableView *live_, *blockers_, *changes_;
+  std::vector<planner::Remedy> remedies_;  ///< rows of changes_
   int64_t smallest_limit_ = 0;
 };
 

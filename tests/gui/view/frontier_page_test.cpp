@@ -301,15 +301,53 @@ TEST_CASE("frontier page: where nothing fits, it says the smallest limit and tak
   CHECK_FALSE(use.isVisible());
 }
 
-TEST_CASE("frontier page: a remedy has a button that applies it") {
+TEST_CASE("frontier page: where nothing fits, a table lists remedies, and a button applies the chosen one") {
   ShownFrontier shown(1 << 20, {.weights = WeightResidency::resident});
-  auto& relax = shown.child<QPushButton>("relax --weights-residency auto");
-  CHECK(relax.isVisible());
-  relax.click();
+  auto& remedies = shown.child<TableView>("remedies");
+  REQUIRE(shown.page.answer().why_not);
+  const std::vector<planner::Remedy>& found = shown.page.answer().why_not->remedies;
+  REQUIRE(remedies.table().rows.size() == found.size());
+  const auto residency = std::ranges::find_if(
+      found, [](const planner::Remedy& one) { return one.option == "--weights-residency auto"; });
+  REQUIRE(residency != found.end());
+  const auto row = static_cast<int>(residency - found.begin());
+  const reports::Row& shown_row = remedies.table().rows[static_cast<size_t>(row)];
+  CHECK(std::get<std::string>(shown_row.cells[0]) == "Load weights pass by pass");
+  CHECK(std::get<double>(shown_row.cells[1]) ==
+        double(residency->smallest_limit_bytes.value_or(shown.limit())));
+  CHECK(std::get<std::string>(shown_row.cells[3]) == "still above your limit");
+  remedies.chooseRow(row);
+  auto& use = shown.child<QPushButton>("use-remedy");
+  CHECK(use.isVisible());
+  use.click();
   shown.rest();
   CHECK_FALSE(shown.workspace.question().options.weights);
   CHECK(shown.page.answer().why_not->smallest_limit_bytes < sample_files().plan().plan.limit_bytes);
-  CHECK(shown.page.findChild<QPushButton*>("relax --weights-residency auto") == nullptr);
+  for (const reports::Row& other : remedies.table().rows)
+    CHECK(std::get<std::string>(other.cells[0]) != "Load weights pass by pass");
+}
+
+TEST_CASE("frontier page: says which open files have times by other costs") {
+  const auto [plan, model, argument] = sample_files().plan();
+  Plan learnt = plan;
+  learnt.learnt = {3, 2};
+  const test::Scratch folder;
+  write_plan(folder / "learnt.json", learnt, model.graph);
+  ShownFrontier shown(plan.limit_bytes);
+  const auto& costs = shown.child<QLabel>("costs");
+  shown.open({sample_files().file("plan.json"), sample_files().file("frontier.json")});
+  CHECK_FALSE(costs.isVisible());  // both by assumed costs, like the page
+  shown.open({QString::fromStdString(folder / "learnt.json")});
+  CHECK(costs.isVisible());
+  CHECK_THAT(costs.text().toStdString(),
+             Catch::StartsWith("Times differ by their costs. This page: costs assumed for 2 CPU cores.") &&
+                 Catch::Contains("learnt.json: ") &&
+                 Catch::EndsWith("by costs learnt from decodes here, 2.00× those assumed for 2 CPU cores."));
+  PlanningQuestion wider = shown.workspace.question();
+  wider.request.width_pixels *= 2;
+  shown.workspace.ask(wider);
+  shown.rest();
+  CHECK_FALSE(costs.isVisible());
 }
 
 TEST_CASE("frontier page: a saved plan is one that headroom-plan accepts") {
