@@ -72,6 +72,18 @@ bool same_picture(const Request& a, const Request& b) {
   return picture(a) == picture(b);
 }
 
+/// The costs behind a plan's times.
+QString costs_words(const Plan& plan) {
+  if (plan.learnt.decodes > 0) {
+    return FrontierPage::tr("costs learnt from decodes here, %1 those %2")
+        .arg(figure_text(reports::Unit::ratio, plan.learnt.ratio),
+             RequestForm::assumedFor(device_record(plan.request.device)));
+  }
+  return plan.assumed
+             ? FrontierPage::tr("costs %1").arg(RequestForm::assumedFor(device_record(plan.request.device)))
+             : FrontierPage::tr("a profile");
+}
+
 /// Adds a file's frontier to the chart for comparison.
 void add_frontier(reports::Chart& chart, const reports::Document& file) {
   reports::Series series{
@@ -132,7 +144,10 @@ QWidget* FrontierPage::buildMiddle() {
   example_->setObjectName("example");
   example_->setText(tr("This is an example. Choose your own model, size and device at the left."));
   show_as_warning(*example_, true);
+  costs_ = warning(middle);
+  costs_->setObjectName("costs");
   column->addWidget(example_);
+  column->addWidget(costs_);
   column->addWidget(limit_);
   auto* tabs = new QTabWidget(middle);
   tabs->setObjectName("views");
@@ -259,6 +274,33 @@ void FrontierPage::markUntiled(reports::Chart& chart) const {
   }
 }
 
+/// True if a file's frontier is of the question's picture. Without the model of a file, its request is not
+/// known. Then it is drawn.
+bool FrontierPage::isDrawn(const reports::DocumentPtr& file) const {
+  return file != nullptr && (!file_request_ || same_picture(*file_request_, workspace_.question().request));
+}
+
+/// Says which files of this decode have times by other costs than this page. Empty if there are none.
+QString FrontierPage::otherCosts() const {
+  const Plan* here = planOfQuestion();
+  if (here == nullptr) return {};
+  QStringList sentences{tr("Times differ by their costs. This page: %1.").arg(costs_words(*here))};
+  const reports::DocumentPtr document = workspace_.chosen<reports::PlanDocument>();
+  if (document != nullptr && !workspace_.isUsed(*document)) {
+    const auto& open = *document->as<reports::PlanDocument>();
+    const QString costs = costs_words(open.plan);
+    if (same_picture(workspace_.questionInFile(open).request, asked_->request) && costs != costs_words(*here))
+      sentences << tr("%1: %2 by %3.")
+                       .arg(Workspace::titleOf(*document),
+                            figure_text(reports::Unit::seconds, open.plan.predicted_seconds), costs);
+  }
+  // A frontier's file does not say if its costs were learnt.
+  if (isDrawn(file_) &&
+      (here->learnt.decodes > 0 || file_->as<reports::FrontierDocument>()->assumed != here->assumed))
+    sentences << tr("%1: by the costs when it was made.").arg(Workspace::titleOf(*file_));
+  return sentences.size() > 1 ? sentences.join(QLatin1Char(' ')) : QString();
+}
+
 void FrontierPage::draw() {
   const int64_t limit = workspace_.question().options.limit_bytes;
   reports::Chart chart = reports::frontier_chart(points_, limit);
@@ -283,9 +325,9 @@ void FrontierPage::draw() {
   const reports::DocumentPtr file = workspace_.chosen<reports::FrontierDocument>();
   if (file != file_) file_request_ = file == nullptr ? std::nullopt : request_of(*file);
   file_ = file;
-  // Without the model of a file, its request is not known. Then the curve is drawn.
-  if (file && (!file_request_ || same_picture(*file_request_, workspace_.question().request)))
-    add_frontier(chart, *file);
+  if (isDrawn(file)) add_frontier(chart, *file);
+  costs_->setText(otherCosts());
+  costs_->setVisible(!costs_->text().isEmpty());
   const bool zoomed = !points_.empty() && chart_->visibleRange() != whole_range_;
   chart_->setChart(chart, zoomed);
   if (!zoomed) whole_range_ = chart_->visibleRange();

@@ -54,6 +54,8 @@ class FrontierPage : public Page {
   const Plan* planOfQuestion() const;
   void markAnswer(reports::Chart& chart) const;
   void markUntiled(reports::Chart& chart) const;
+  bool isDrawn(const reports::DocumentPtr& file) const;
+  QString otherCosts() const;
   void askForFile();
   /// Runs a function that writes files and shows its error.
   template <typename Write>
@@ -70,6 +72,7 @@ class FrontierPage : public Page {
   planner::UntiledPeak untiled_;             ///< 0 bytes until the search of the frontier reports it
   std::pair<double, double> whole_range_{};  ///< range of the chart when it is not zoomed
   QLabel* example_;                          ///< shown while nobody has chosen the decode
+  QLabel* costs_;                            ///< shown if open files have times by other costs
   LimitField* limit_;
   ChartView* chart_;
   TableView* table_;
