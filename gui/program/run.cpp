@@ -60,8 +60,10 @@ void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
   std::_Exit(kDeviceFailure);
 }
 
-/// Screenshots must be reproducible, so this function neither reads nor writes the user's settings.
+/// Screenshots must be reproducible, so this function neither reads nor writes the user's settings, and plans
+/// by costs learnt here only if the caller names their folder.
 int take_screenshots(const GuiArguments& arguments) {
+  if (!qEnvironmentVariableIsSet("HEADROOM_CACHE")) qputenv("HEADROOM_CACHE", "off");
   const QString folder = QString::fromStdString(arguments.screenshot_folder);
   if (!QDir().mkpath(folder))
     throw InputError("--screenshot: the folder " + arguments.screenshot_folder + " cannot be made");
