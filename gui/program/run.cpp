@@ -141,6 +141,10 @@ std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, 
   return arguments;
 }
 
+QIcon window_icon() {
+  return QIcon::fromTheme(QStringLiteral("headroom"), QIcon(QStringLiteral(":/headroom.png")));
+}
+
 int run_gui(int argc, char** argv) {
   return guarded("headroom-gui", std::cout, std::cerr, [&] {
     const std::optional<GuiArguments> arguments = gui_arguments({argv + 1, argv + argc}, std::cout);
@@ -156,7 +160,7 @@ int run_gui(int argc, char** argv) {
     QApplication::setApplicationName(QStringLiteral("headroom-gui"));
     QApplication::setApplicationVersion(QStringLiteral(HEADROOM_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("headroom"));
-    QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("headroom")));
+    QApplication::setWindowIcon(window_icon());
     return pictures ? take_screenshots(*arguments) : show_window(*arguments);
   });
 }

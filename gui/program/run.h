@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QIcon>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -21,6 +22,9 @@ struct GuiArguments {
 /// Parses the arguments after the program's name. Returns nothing if it answered --help or --version on
 /// `out`. Throws InputError.
 std::optional<GuiArguments> gui_arguments(const std::vector<std::string>& args, std::ostream& out);
+
+/// The desktop's icon of the program, or else the program's own.
+QIcon window_icon();
 
 /// The program headroom-gui. Returns the exit code (decoder/cli/run_guard.h).
 int run_gui(int argc, char** argv);

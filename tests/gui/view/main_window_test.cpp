@@ -42,6 +42,10 @@ using test::sample_files;
 using test::ShownWindow;
 using test::wait_until;
 
+TEST_CASE("the program has an icon where no desktop knows one") {
+  CHECK_FALSE(window_icon().pixmap(64, 64).isNull());
+}
+
 TEST_CASE("main window: bad files are named in a bar that can be dismissed, and what was open stays") {
   ShownWindow shown;
   MainWindow& window = shown.window;
