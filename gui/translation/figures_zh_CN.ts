@@ -692,6 +692,18 @@
         <translation>至多</translation>
     </message>
     <message>
+        <source>fastest to within 0.1 %</source>
+        <translation>与最快相差不到 0.1 %</translation>
+    </message>
+    <message>
+        <source>The smallest limit from yours on that has a plan with the change.</source>
+        <translation>采用该改动后有方案的最小上限，不低于您的上限。</translation>
+    </message>
+    <message>
+        <source>Other memory that the plan takes.</source>
+        <translation>方案占用的其他内存。</translation>
+    </message>
+    <message>
         <source>above the best</source>
         <translation>高于最优</translation>
     </message>

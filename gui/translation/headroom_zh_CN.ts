@@ -12,24 +12,6 @@
         <translation>至多 %1，逐遍载入</translation>
     </message>
     <message>
-        <source>%1
-still needs %2</source>
-        <translation>%1
-仍需 %2</translation>
-    </message>
-    <message>
-        <source>%1
-takes %2</source>
-        <translation>%1
-需时 %2</translation>
-    </message>
-    <message>
-        <source>%1
-takes %2 and %3 there</source>
-        <translation>%1
-需时 %2，并在该处占用 %3</translation>
-    </message>
-    <message>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
@@ -126,10 +108,6 @@ takes %2 and %3 there</source>
         <translation>第 %1 遍（%2）不允许更小；它占用的内容见下。</translation>
     </message>
     <message>
-        <source>headroom-plan has the option %1 for this</source>
-        <translation>即 headroom-plan 的选项 %1</translation>
-    </message>
-    <message>
         <source>Does not fit %1; looking for the smallest limit…</source>
         <translation>%1 放不下；正在寻找最小上限…</translation>
     </message>
@@ -160,6 +138,18 @@ takes %2 and %3 there</source>
     <message>
         <source>Pass %1</source>
         <translation>遍：%1</translation>
+    </message>
+    <message>
+        <source>Use the chosen remedy</source>
+        <translation>采用所选办法</translation>
+    </message>
+    <message>
+        <source>still above your limit</source>
+        <translation>仍高于您的上限</translation>
+    </message>
+    <message>
+        <source>takes %1 there</source>
+        <translation>在那里占用 %1</translation>
     </message>
 </context>
 <context>
@@ -521,6 +511,30 @@ takes %2 and %3 there</source>
     <message>
         <source>This is an example. Choose your own model, size and device at the left.</source>
         <translation>这是一个示例。请在左侧选择您自己的模型、尺寸和设备。</translation>
+    </message>
+    <message>
+        <source>costs learnt from decodes here, %1 those %2</source>
+        <translation>从本机解码学到的代价，为%2的 %1</translation>
+    </message>
+    <message>
+        <source>costs %1</source>
+        <translation>%1的代价</translation>
+    </message>
+    <message>
+        <source>a profile</source>
+        <translation>剖析</translation>
+    </message>
+    <message>
+        <source>Times differ by their costs. This page: %1.</source>
+        <translation>时间因代价不同而不同。此页：%1。</translation>
+    </message>
+    <message>
+        <source>%1: %2 by %3.</source>
+        <translation>%1：%2，依据%3。</translation>
+    </message>
+    <message>
+        <source>%1: by the costs when it was made.</source>
+        <translation>%1：依据生成该文件时的代价。</translation>
     </message>
 </context>
 <context>
@@ -1023,14 +1037,6 @@ takes %2 and %3 there</source>
 <context>
     <name>headroom::gui::LayersPage</name>
     <message>
-        <source>Size</source>
-        <translation>尺寸</translation>
-    </message>
-    <message>
-        <source>Live at the peak o&amp;f</source>
-        <translation>峰值时在用，尺寸(&amp;F)</translation>
-    </message>
-    <message>
         <source>%1 in %2, profiled on %3 with %4. Layers that make a peak stand out; choose one to see its latency table.</source>
         <translation>%1，%2，在 %3 上以 %4 剖析。造成峰值的层以粗体突出；选择一层查看其时延表。</translation>
     </message>
@@ -1053,10 +1059,6 @@ takes %2 and %3 there</source>
     <message>
         <source>Its error is %1 at %2 measured tiles that it does not contain.</source>
         <translation>在 %2 个未用于拟合的实测切块上偏差 %1。</translation>
-    </message>
-    <message>
-        <source>%1, while %2 ran.</source>
-        <translation>%1，当时正在运行 %2。</translation>
     </message>
     <message>
         <source>Layers</source>
@@ -1089,6 +1091,14 @@ takes %2 and %3 there</source>
     <message>
         <source>&amp;Measure layers</source>
         <translation>测量各层(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Si&amp;ze</source>
+        <translation>尺寸(&amp;Z)</translation>
+    </message>
+    <message>
+        <source>Live at the peak: %1, while %2 ran.</source>
+        <translation>峰值时在用：%1，当时运行 %2。</translation>
     </message>
 </context>
 <context>
@@ -1412,12 +1422,16 @@ takes %2 and %3 there</source>
         <translation>规划解码(&amp;P)</translation>
     </message>
     <message>
-        <source>Kept between passes</source>
-        <translation>遍与遍之间保留</translation>
-    </message>
-    <message>
         <source>What would lower the peak</source>
         <translation>什么能降低峰值</translation>
+    </message>
+    <message>
+        <source>Kept tensors</source>
+        <translation>保留张量</translation>
+    </message>
+    <message>
+        <source>Model: %1</source>
+        <translation>模型：%1</translation>
     </message>
 </context>
 <context>
@@ -1629,6 +1643,10 @@ takes %2 and %3 there</source>
     <message>
         <source>The device that the plan is for. You can plan for a GPU on a machine without one.</source>
         <translation>方案所针对的设备。没有 GPU 的机器也可以为 GPU 规划。</translation>
+    </message>
+    <message>
+        <source>All fields</source>
+        <translation>全部字段</translation>
     </message>
 </context>
 <context>
@@ -2401,10 +2419,6 @@ Written beside it: %1.</source>
 <context>
     <name>headroom::gui::KindWords</name>
     <message>
-        <source>kept between passes</source>
-        <translation>遍与遍之间保留</translation>
-    </message>
-    <message>
         <source>slack: reserved, unused</source>
         <translation>余量：已预留、未使用</translation>
     </message>
@@ -2415,10 +2429,6 @@ Written beside it: %1.</source>
     <message>
         <source>The input of the decode.</source>
         <translation>解码的输入。</translation>
-    </message>
-    <message>
-        <source>Tensors that one pass stores for later passes.</source>
-        <translation>某一遍为后面的遍存储的张量。</translation>
     </message>
     <message>
         <source>Inputs and outputs of the steps of the current tile.</source>
@@ -2443,6 +2453,10 @@ Written beside it: %1.</source>
     <message>
         <source>Memory of the process outside of the decode&apos;s own allocations. A plan reserves bytes for it.</source>
         <translation>进程在解码自身分配之外的内存。方案为其预留字节。</translation>
+    </message>
+    <message>
+        <source>Tensors that stay in memory between passes: one pass stores them for later ones.</source>
+        <translation>遍与遍之间留在内存中的张量：某一遍为后面的遍存储。</translation>
     </message>
 </context>
 <context>
