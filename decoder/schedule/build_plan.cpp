@@ -170,9 +170,10 @@ std::vector<Interval> cut_rows(const Graph& graph, const Pass& pass, int64_t len
   const Interval rows = own_rows(sizes, pass.scale.y);
   const int64_t first = first_band_rows(graph, pass, length, rows.length());
   if (first == 0) return {};  // a rank without rows
-  std::vector<Interval> bands{{rows.begin, rows.begin + first}};
-  for (const Interval& band : cut(rows.length() - first, length))
-    bands.push_back({band.begin + bands.front().end, band.end + bands.front().end});
+  const int64_t second = rows.begin + first;
+  std::vector<Interval> bands = cut(rows.length() - first, length);
+  for (Interval& band : bands) band = {second + band.begin, second + band.end};
+  bands.insert(bands.begin(), {rows.begin, second});
   return bands;
 }
 

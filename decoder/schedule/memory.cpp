@@ -77,6 +77,8 @@ int64_t longest(const TileAxis& axis, int64_t grid_tile) {
   return std::min(all, axis.extent + 2 * axis.pad);
 }
 
+}  // namespace
+
 Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
   Extent largest{0, 0, longest(axes.x, tile.extent.x)};
   // All chunks but the last have equal lengths. Only the first few differ in their earlier frames.
@@ -91,6 +93,8 @@ Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile) {
       axes.y.carries && is_first ? axes.y.present({0, rows}).length() : longest(axes.y, tile.extent.y);
   return largest;
 }
+
+namespace {
 
 /// carried_bytes() for a step that makes a tile.
 int64_t carried_bytes(const Graph& graph, const Axes<TileAxis>& axes, TensorId tensor, const Extent& tile,

@@ -10,6 +10,7 @@
 #include "decoder/plan/sizes.h"
 #include "decoder/schedule/blocks.h"
 #include "decoder/schedule/storage.h"
+#include "decoder/schedule/tiles.h"
 #include "decoder/schedule/window.h"
 
 namespace headroom {
@@ -71,6 +72,8 @@ struct BandTile {
 /// Extent of the largest tile that a step makes, if grid tiles have this extent and start at its multiples.
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
                     const Sizes& sizes);
+/// The same for the step's tile_axes().
+Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile);
 /// The extent of a pass's grid tiles. Tiles at the ends may be smaller.
 Extent longest_tile(const Pass& pass);
 

@@ -113,6 +113,7 @@ bool takes_chunks(const Graph& graph, const Pass& pass) {
 
 std::vector<Interval> cut(int64_t length, int64_t tile) {
   std::vector<Interval> intervals;
+  intervals.reserve(static_cast<size_t>(ceil_divide(length, tile)));
   for (int64_t begin = 0; begin < length; begin += tile)
     intervals.push_back({begin, std::min(length, begin + tile)});
   return intervals;
@@ -127,7 +128,7 @@ struct InnerPart {
   int64_t unit = 1;  ///< grid positions in one position of the coarsest tensor
 };
 
-InnerPart inner_part(const std::vector<TileAxis>& steps) {
+InnerPart inner_part(std::span<const TileAxis> steps) {
   int64_t reach = 0, unit = 1;
   for (const TileAxis& step : steps) {
     if (step.scale == 0) continue;
@@ -151,12 +152,15 @@ size_t class_number(std::vector<TileClass>& classes, const TileClass& tile) {
 
 }  // namespace
 
-TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::span<const Interval> tiles,
-                         const Extent& latent) {
+std::vector<TileAxis> measured_axes(const Graph& graph, const Pass& pass, Axis axis, const Extent& latent) {
   std::vector<TileAxis> steps;
   steps.reserve(pass.steps.size());
   for (const Step& step : pass.steps)
     steps.push_back(tile_axis(graph, pass, step, measured_tensor(step), axis, latent));
+  return steps;
+}
+
+TileClasses tile_classes(std::span<const TileAxis> steps, std::span<const Interval> tiles) {
   const InnerPart inner = inner_part(steps);
   struct Known {  // a tile in the inner part
     int64_t place, length;
@@ -167,6 +171,8 @@ TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::s
   tile.made.resize(steps.size());
   tile.present.resize(steps.size());
   TileClasses classes;
+  constexpr size_t kUsual = 4;
+  classes.classes.reserve(kUsual);
   classes.class_of.reserve(tiles.size());
   for (const Interval& grid : tiles) {
     const bool is_inner = inner.grid.contains(grid);
@@ -179,8 +185,8 @@ TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::s
       number = found->number;
     } else {
       for (size_t i = 0; i < steps.size(); ++i) {
-        tile.made[i] = steps[i].made(grid).length();
         tile.present[i] = steps[i].present(grid).length();
+        tile.made[i] = steps[i].carried > 0 ? steps[i].made(grid).length() : tile.present[i];
       }
       tile.has_before = !steps.empty() && steps.front().carries && grid.begin > 0;
       number = class_number(classes.classes, tile);

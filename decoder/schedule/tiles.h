@@ -105,8 +105,11 @@ struct TileClasses {
   std::vector<size_t> class_of;    ///< by tile
 };
 
-/// Classifies the tiles of a pass along one axis. `tiles` are the intervals of this axis of its grid.
-TileClasses tile_classes(const Graph& graph, const Pass& pass, Axis axis, std::span<const Interval> tiles,
-                         const Extent& latent);
+/// By step of the pass: this axis of the tensor that measures the step.
+std::vector<TileAxis> measured_axes(const Graph& graph, const Pass& pass, Axis axis, const Extent& latent);
+
+/// Classifies the tiles of a pass along one axis. `tiles` are the intervals of this axis of its grid, `steps`
+/// its measured_axes().
+TileClasses tile_classes(std::span<const TileAxis> steps, std::span<const Interval> tiles);
 
 }  // namespace headroom

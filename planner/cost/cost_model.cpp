@@ -213,8 +213,9 @@ double CostModel::step_seconds(const Pass& pass, const Step& step, const Extent&
 
 std::vector<double> CostModel::shape_seconds(const Pass& pass, int64_t frames,
                                              const std::vector<int64_t>& heights,
-                                             const std::vector<int64_t>& widths, const Sizes& sizes) const {
-  if (gpu_) return gpu_->shape_seconds(pass, frames, heights, widths, sizes);
+                                             const std::vector<int64_t>& widths, const Sizes& sizes,
+                                             const std::vector<bool>& wanted) const {
+  if (gpu_) return gpu_->shape_seconds(pass, frames, heights, widths, sizes, wanted);
   std::vector<double> seconds(heights.size() * widths.size(), 0);
   std::vector<Along> columns(widths.size());
   std::vector<int64_t> later_rows, later_columns;

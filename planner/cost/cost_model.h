@@ -70,9 +70,11 @@ class CostModel {
   /// Seconds of a pass with this number of bands. Transfers of one band overlap with the compute of another.
   static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
   /// pass_seconds() for tiles of `frames` frames and each combination of height and width. Widths vary
-  /// fastest in the result. Uses the pass's convolution algorithms.
+  /// fastest in the result. Uses the pass's convolution algorithms. Combinations that `wanted` excludes may
+  /// have any value; empty: all are wanted.
   std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
-                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
+                                    const std::vector<int64_t>& widths, const Sizes& sizes,
+                                    const std::vector<bool>& wanted = {}) const;
   /// Lower bound on computing the operation's whole output once, for any tiling.
   double least_seconds(OpId op, const Sizes& sizes) const;
   /// Seconds that an attention waits for keys and values in a lower tier, beyond its own compute time.

@@ -1,6 +1,7 @@
 #include "planner/cost/gpu_costs.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -45,6 +46,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
               .written = bytes.written,
               .emitted = bytes.emitted,
               .moved = bytes.moved(),
+              .moved_if_narrow = bytes.moved() + 2 * bytes.written,
               .keeps = bytes.keeps,
               .rewrites = bytes.rewrites,
               .copies_if_narrow = copies_if_narrow(graph, step),
@@ -66,34 +68,32 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
   step_seconds_.resize(steps);
 }
 
-void TileChain::find_missed(const std::vector<double>& positions) {
-  std::fill(places_.begin(), places_.end(), Place{});
+void TileChain::find_missed() {
+  // Infinitely many bytes ago: no step has touched it.
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  std::fill(places_.begin(), places_.end(), Place{kNever, kNever, false});
+  const double share = card_.l2_share_bytes;
   double moved = 0;
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
     const double begin = moved;
-    moved += positions[i] * (link.moved + 2 * (rewrites_[i] - link.rewrites) * link.written);
-    missed_reads_[i] = 0;
+    moved += positions_[i] * (rewrites_[i] > link.rewrites ? link.moved_if_narrow : link.moved);
+    double missed = 0;
     for (const Read& read : link.reads) {
       Place& place = places_[read.place];
-      if (place.touched && std::max(begin - place.begin, moved - place.end) <= card_.l2_share_bytes) continue;
-      missed_reads_[i] += positions[i] * read.bytes;
+      if (begin - place.begin <= share && moved - place.end <= share) continue;
+      missed += positions_[i] * read.bytes;
       place.missed = true;
     }
-    const auto touch = [&](size_t number) {
-      Place& place = places_[number];
-      place.begin = begin;
-      place.end = moved;
-      place.touched = true;
-    };
-    for (const Read& read : link.reads) touch(read.place);
-    if (link.written > 0) touch(link.place);
+    missed_reads_[i] = missed;
+    for (const Read& read : link.reads) places_[read.place].touch(begin, moved);
+    if (link.written > 0) places_[link.place].touch(begin, moved);
   }
 }
 
-double TileChain::missed_write(size_t i, double positions) const {
+double TileChain::missed_write(size_t i) const {
   const Link& link = links_[i];
-  return link.keeps || places_[link.place].missed ? positions * link.written : 0;
+  return link.keeps || places_[link.place].missed ? positions_[i] * link.written : 0;
 }
 
 /// The extra copy for rows with gaps between them costs as much as a store step.
@@ -104,14 +104,14 @@ double TileChain::measured_seconds(size_t i, const Axes<double>& made) const {
     const Step store{.kind = OpKind::store, .tensor = step.tensor};
     seconds += measured_->tile_seconds(store, ConvolutionAlgorithm::direct, made, sizes_);
   }
-  const double missed = missed_reads_[i] + missed_write(i, positions_[i]);
+  const double missed = missed_reads_[i] + missed_write(i);
   return std::max(seconds, missed / card_.dram_bytes_per_second);
 }
 
 double TileChain::assumed_seconds(size_t i, const CallExtent& call) const {
   const Link& link = links_[i];
-  const double items = double(sizes_.items), positions = double(call.positions()) * items;
-  const double written = positions * link.written, missed_write = this->missed_write(i, positions);
+  const double items = double(sizes_.items), positions = positions_[i];
+  const double written = positions * link.written, missed_write = this->missed_write(i);
   const auto moving = [&](double all, double missed) {
     return std::max(all / card_.l2_bytes_per_second, missed / card_.dram_bytes_per_second);
   };
@@ -137,7 +137,7 @@ TileChain::Cost TileChain::cost(const TileClass& chunk, const TileClass& rows, c
     rewrites_[i] = links_[i].rewrites + (narrow ? 1 : 0);
     positions_[i] = double(sizes_.items * chunk.made[i] * rows.made[i] * columns.made[i]);
   }
-  find_missed(positions_);
+  find_missed();
   Cost cost;
   for (size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
@@ -200,21 +200,30 @@ GpuCosts::GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> meas
   times_.card.launch_seconds = times_.card.kernel_seconds = times_.card.pass_seconds = 0;
 }
 
+Axes<std::vector<TileAxis>> GpuCosts::axes_of(const Pass& pass, const Sizes& sizes) const {
+  const auto along = [&](Axis axis) { return measured_axes(*graph_, pass, axis, sizes.latent); };
+  return {along(Axis::t), along(Axis::y), along(Axis::x)};
+}
+
 std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
                                             const std::vector<int64_t>& heights,
-                                            const std::vector<int64_t>& widths, const Sizes& sizes) const {
+                                            const std::vector<int64_t>& widths, const Sizes& sizes,
+                                            const std::vector<bool>& wanted) const {
   TileChain chain(*graph_, pass, times_, sizes);
   const Extent grid = extent_at(pass.scale, sizes.latent);
-  const TileClasses chunks = tile_classes(*graph_, pass, Axis::t, cut(grid.t, frames), sizes.latent);
+  const Axes<std::vector<TileAxis>> axes = axes_of(pass, sizes);
+  const TileClasses chunks = tile_classes(axes.t, cut(grid.t, frames));
   std::vector<TileClasses> columns;
   columns.reserve(widths.size());
-  for (int64_t width : widths)
-    columns.push_back(tile_classes(*graph_, pass, Axis::x, cut(grid.x, width), sizes.latent));
+  for (int64_t width : widths) columns.push_back(tile_classes(axes.x, cut(grid.x, width)));
   std::vector<double> seconds;
   for (int64_t height : heights) {
-    const TileClasses rows =
-        tile_classes(*graph_, pass, Axis::y, cut_rows(*graph_, pass, height, sizes), sizes.latent);
+    const TileClasses rows = tile_classes(axes.y, cut_rows(*graph_, pass, height, sizes));
     for (const TileClasses& across : columns) {
+      if (!wanted.empty() && !wanted[seconds.size()]) {
+        seconds.push_back(std::numeric_limits<double>::infinity());
+        continue;
+      }
       double on_card = 0, launched = 0;
       for_each_kind(chain, chunks, rows, across, [&](const TileChain::Cost& tile, int64_t tiles) {
         on_card += tile.seconds * double(tiles);
@@ -228,16 +237,16 @@ std::vector<double> GpuCosts::shape_seconds(const Pass& pass, int64_t frames,
 }
 
 double GpuCosts::pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
-  return shape_seconds(pass, tile.t, {tile.y}, {tile.x}, sizes).front();
+  return shape_seconds(pass, tile.t, {tile.y}, {tile.x}, sizes, {}).front();
 }
 
 std::vector<double> GpuCosts::step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const {
   TileChain chain(*graph_, pass, times_, sizes);
   std::vector<double> seconds(pass.steps.size(), 0);
   const Axes<std::vector<Interval>> tiles = cut_grid(*graph_, pass, tile, sizes);
-  const TileClasses chunks = tile_classes(*graph_, pass, Axis::t, tiles.t, sizes.latent);
-  const TileClasses rows = tile_classes(*graph_, pass, Axis::y, tiles.y, sizes.latent);
-  const TileClasses columns = tile_classes(*graph_, pass, Axis::x, tiles.x, sizes.latent);
+  const Axes<std::vector<TileAxis>> axes = axes_of(pass, sizes);
+  const TileClasses chunks = tile_classes(axes.t, tiles.t), rows = tile_classes(axes.y, tiles.y),
+                    columns = tile_classes(axes.x, tiles.x);
   for_each_kind(chain, chunks, rows, columns, [&](const TileChain::Cost&, int64_t alike) {
     for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += chain.step_seconds()[i] * double(alike);
   });

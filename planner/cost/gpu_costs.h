@@ -56,7 +56,8 @@ class TileChain {
   struct Link {
     StepWork work;
     std::vector<Read> reads{};
-    double written = 0, emitted = 0, moved = 0;
+    double written = 0, emitted = 0;
+    double moved = 0, moved_if_narrow = 0;  ///< with the copy of copies_if_narrow
     bool keeps = false;
     int32_t rewrites = 0;
     /// True if a tile narrower than the picture costs one more copy. A library copies to write rows with gaps
@@ -73,15 +74,19 @@ class TileChain {
   /// A tensor in memory: the tile of a step, or a kept tensor.
   struct Place {
     double begin = 0, end = 0;  ///< bytes moved in the tile when the last step to touch it began, and ended
-    bool touched = false;
-    bool missed = false;  ///< a reader did not find it
+    bool missed = false;        ///< a reader did not find it
+
+    void touch(double step_begin, double step_end) {
+      begin = step_begin;
+      end = step_end;
+    }
   };
 
-  void find_missed(const std::vector<double>& positions);
+  void find_missed();
   /// Excludes kernel starts and carried positions.
   double assumed_seconds(size_t step, const CallExtent& call) const;
   double measured_seconds(size_t step, const Axes<double>& made) const;
-  double missed_write(size_t step, double positions) const;
+  double missed_write(size_t step) const;
 
   const GpuCard& card_;
   const LatencyLookup* const measured_;  ///< null if costs are assumed
@@ -106,9 +111,11 @@ class GpuCosts {
   GpuCosts(const Graph& graph, std::shared_ptr<const LatencyLookup> measured, Dtype dtype);
 
   double pass_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
-  /// pass_seconds() for each combination of height and width. Widths vary fastest in the result.
+  /// pass_seconds() for each combination of height and width. Widths vary fastest in the result. Infinity for
+  /// those that `wanted` excludes; empty: all are wanted.
   std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
-                                    const std::vector<int64_t>& widths, const Sizes& sizes) const;
+                                    const std::vector<int64_t>& widths, const Sizes& sizes,
+                                    const std::vector<bool>& wanted) const;
   /// Seconds of each step over all tiles of the pass. Excludes time that only the pass as a whole has: kernel
   /// launches that take longer than the kernels, and the wait before the next pass.
   std::vector<double> step_seconds(const Pass& pass, const Extent& tile, const Sizes& sizes) const;
@@ -120,6 +127,9 @@ class GpuCosts {
   double copies_seconds(std::span<const int64_t> copied_bytes) const;
 
  private:
+  /// measured_axes() along each axis.
+  Axes<std::vector<TileAxis>> axes_of(const Pass& pass, const Sizes& sizes) const;
+
   const Graph* graph_;
   GpuTimes times_;
 };

@@ -107,8 +107,7 @@ StepWork::StepWork(const GpuCard& card, const Graph& graph, const Step& step, co
   }
 }
 
-double StepWork::seconds(const CallExtent& call) const {
-  if (waves_.blocks_across == 0) return least_seconds(call.positions());
+double StepWork::wave_seconds(const CallExtent& call) const {
   const int64_t calls = waves_.phases * frame_calls_.calls(call);
   const int64_t positions = frame_calls_.frames_at_once(call) * ceil_divide(call.area, waves_.phases);
   const int64_t blocks = ceil_divide(positions, kBlockPositions) * waves_.blocks_across;

@@ -50,11 +50,15 @@ class StepWork {
   /// No arithmetic if the step only moves values.
   StepWork(const GpuCard& card, const Graph& graph, const Step& step, const Sizes& sizes);
 
-  double seconds(const CallExtent& call) const;
+  double seconds(const CallExtent& call) const {
+    return waves_.blocks_across == 0 ? least_seconds(call.positions()) : wave_seconds(call);
+  }
   /// Lower bound on seconds(), summed over any tiles that cover this many positions.
   double least_seconds(int64_t positions) const { return seconds_per_position_ * double(positions); }
 
  private:
+  double wave_seconds(const CallExtent& call) const;
+
   int64_t multiprocessors_;
   double seconds_per_position_ = 0;
   ConvolutionWaves waves_;

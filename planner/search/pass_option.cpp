@@ -112,7 +112,7 @@ PassOption::PassOption(WorkingBytes& working, const KeptRows& kept, std::vector<
     heights_.push_back(height);
   }
   if (heights_.empty()) return;  // this alternative does not exist
-  find_small_enough();
+  find_possible();
   find_priced();
   for (const ConvolutionAlgorithms& algorithms : algorithms_) {
     const auto bytes = [&](WeightResidency residency) {
@@ -128,8 +128,12 @@ void PassOption::find_seconds() const {
   for (size_t number = 0; number < algorithms_.size(); ++number) {
     pass_.convolutions = algorithms_[number];
     seconds_.emplace_back();
-    for (int64_t frames : chunks_)
-      seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_));
+    auto begin = possible_.begin();
+    for (int64_t frames : chunks_) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(heights_.size() * widths_.size());
+      seconds_.back().push_back(costs_.shape_seconds(pass_, frames, heights, widths_, sizes_, {begin, end}));
+      begin = end;
+    }
     if (pass_.convolutions.algorithm == ConvolutionAlgorithm::direct) continue;
     const double transform = costs_.transform_seconds(brought_[number].beside_resident);
     for (std::vector<double>& of_chunk : seconds_.back()) {
@@ -212,7 +216,15 @@ Extent PassOption::tile(const Shape& shape) const {
   return {chunks_[shape.chunk], heights_[shape.height].length, widths_[shape.width]};
 }
 
-void PassOption::find_small_enough() {
+void PassOption::find_possible() {
+  for (size_t chunk = 0; chunk < chunks(); ++chunk) {
+    for (size_t i = 0; i < heights() * widths(); ++i)
+      possible_.push_back(!too_many_tiles(Shape(i / widths(), i % widths(), chunk)));
+  }
+  exclude_large_tiles();
+}
+
+void PassOption::exclude_large_tiles() {
   const int64_t most = storage_rules(sizes_).most_tile_values();
   const auto can_index = [&](const Shape& shape) {
     const Extent grid = tile(shape);
@@ -223,14 +235,14 @@ void PassOption::find_small_enough() {
     });
   };
   if (can_index({})) return;  // the whole picture is the largest tile
-  small_enough_.assign(chunks() * heights() * widths(), true);
   for (const Step& step : pass_.steps) {
     if (!makes_tile(step)) continue;
     // A tile's extent along an axis depends on the grid's along that axis alone.
+    const Axes<TileAxis> axes = tile_axes(graph_, pass_, step, step.tensor, sizes_.latent);
     const auto along = [&](size_t count, int64_t Extent::*axis, const auto& shape_of) {
       std::vector<int64_t> lengths;
-      for (size_t i = 0; i < count; ++i)
-        lengths.push_back(largest_tile(graph_, pass_, step, tile(shape_of(i)), sizes_).*axis);
+      lengths.reserve(count);
+      for (size_t i = 0; i < count; ++i) lengths.push_back(largest_tile(axes, tile(shape_of(i))).*axis);
       return lengths;
     };
     const auto frames = along(chunks(), &Extent::t, [](size_t i) { return Shape(0, 0, i); });
@@ -241,7 +253,7 @@ void PassOption::find_small_enough() {
     for (const int64_t t : frames) {
       for (const int64_t y : rows) {
         for (const int64_t x : columns) {
-          if (t * y * x > most_positions) small_enough_[shape] = false;
+          if (t * y * x > most_positions) possible_[shape] = false;
           ++shape;
         }
       }
@@ -262,8 +274,7 @@ void PassOption::find_priced() {
       for (size_t i = 0; i < heights() * widths(); ++i) {
         const Extent grid = tile(Shape(i / widths(), i % widths(), chunk));
         priced_.back().push_back(costs_.covers(pass_, grid, sizes_));
-        any = any ||
-              (priced_.back().back() && (small_enough_.empty() || small_enough_[priced_.back().size() - 1]));
+        any = any || (priced_.back().back() && possible_[priced_.back().size() - 1]);
       }
     }
   }

@@ -80,8 +80,7 @@ class PassOption {
   bool is_usable(const Shape& shape) const {
     const size_t number = (shape.chunk * heights() + shape.height) * widths() + shape.width;
     const std::vector<bool>& priced = priced_[shape.algorithms];
-    return (small_enough_.empty() || small_enough_[number]) && (priced.empty() || priced[number]) &&
-           !too_many_tiles(shape);
+    return possible_[number] && (priced.empty() || priced[number]);
   }
   /// Compute time of the pass. Includes transforming kernels for their algorithm. Excludes transfers and
   /// loading parameters.
@@ -121,8 +120,9 @@ class PassOption {
 
   bool too_many_tiles(const Shape& shape) const;
   void find_seconds() const;
-  /// Finds the shapes whose tiles the device's libraries can index.
-  void find_small_enough();
+  /// Finds the shapes whose tiles the device's libraries can index, and that make few enough tiles.
+  void find_possible();
+  void exclude_large_tiles();
   /// Finds the shapes that the latency tables cover, for every entry of algorithms_.
   void find_priced();
   /// Rows of a tensor that are stored. A rank also stores the rows of other ranks that this pass reads.
@@ -146,7 +146,7 @@ class PassOption {
   /// Indexed by algorithm, then by chunk; heights in order, widths within a height. Filled on first use.
   mutable std::vector<std::vector<std::vector<double>>> seconds_;
   std::vector<Brought> brought_;           ///< parallel to algorithms_
-  std::vector<bool> small_enough_;         ///< by chunk, then height, then width; empty if all are
+  std::vector<bool> possible_;             ///< by chunk, then height, then width
   std::vector<std::vector<bool>> priced_;  ///< by algorithm, then likewise: shapes that latency tables cover
   /// By height and tiers. Filled on first use.
   mutable std::map<std::pair<size_t, std::vector<MemoryTier>>, LiveBySegment> live_bytes_;

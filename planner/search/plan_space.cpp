@@ -100,6 +100,7 @@ MemoryTier PlanSpace::tier_after(const Frontier& frontier, const KeepSet& set,
 Frontier PlanSpace::frontier_after(const Frontier& frontier, const KeepSet& set,
                                    const std::vector<TensorId>& below) const {
   Frontier next;
+  next.reserve(set.next.size());
   for (TensorId id : set.next) next.push_back({id, tier_after(frontier, set, below, id)});
   std::sort(next.begin(), next.end());
   return next;

@@ -201,7 +201,7 @@ std::vector<size_t> like(const Graph& graph, const Pass& pass, Axis axis, const 
   const bool attends = std::any_of(pass.steps.begin(), pass.steps.end(),
                                    [](const Step& step) { return step.kind == OpKind::attention; });
   if (axis == Axis::t && attends) return like;
-  const TileClasses found = tile_classes(graph, pass, axis, tiles, latent);
+  const TileClasses found = tile_classes(measured_axes(graph, pass, axis, latent), tiles);
   std::vector<size_t> first(found.classes.size(), like.size());
   for (size_t i = 1; i + 1 < like.size(); ++i) {
     size_t& of_class = first[found.class_of[i]];

@@ -153,9 +153,10 @@ class PlacedByNumber {
 
 }  // namespace
 
-/// Places buffers in the given order, each in the lowest gap.
-BufferPlacement::FirstFit BufferPlacement::first_fit(size_t order, std::span<const int64_t> held) const {
-  FirstFit fit{0, {held.begin(), held.end()}};
+/// Places buffers in the given order, each in the lowest gap. Stops once they exceed `capacity`.
+BufferPlacement::FirstFit BufferPlacement::first_fit(size_t order, std::span<const int64_t> held,
+                                                     int64_t capacity) const {
+  FirstFit fit{0, true, {held.begin(), held.end()}};
   fit.offsets.resize(buffers_.size(), kNowhere);
   const bool in_order = pairs_ * kPairsScanned > std::ssize(buffers_) * std::ssize(buffers_);
   PlacedInOrder placed;
@@ -169,25 +170,32 @@ BufferPlacement::FirstFit BufferPlacement::first_fit(size_t order, std::span<con
   const auto key = kOrders[order];
   for (const size_t own : sorted(buffers_, [&](const Buffer&a, const Buffer&b) { return key(a) > key(b); })) {
     if (own < held.size()) continue;
+    if (fit.bytes > capacity) {
+      fit.is_complete = false;
+      break;
+    }
     place(own, in_order ? placed.lowest_gap(buffers_[own]) : by_number.lowest_gap(own));
   }
   return fit;
 }
 
-std::optional<std::vector<int64_t>> BufferPlacement::in(int64_t capacity, int64_t most_visits) {
+std::optional<std::vector<int64_t>> BufferPlacement::in(int64_t capacity, const Visits& most) {
   if (!overlaps_ && !find_overlaps()) return std::nullopt;
-  for (size_t order = 0; order < kOrders.size(); ++order, most_visits -= pairs_) {
-    if (most_visits <= 0) return std::nullopt;
-    if (order == first_fits_.size()) first_fits_.push_back(first_fit(order, {}));
-    if (first_fits_[order].bytes <= capacity) return first_fits_[order].offsets;
+  int64_t left = most.all;
+  for (size_t order = 0; order < kOrders.size(); ++order, left -= pairs_) {
+    if (left <= 0) return std::nullopt;
+    if (order == first_fits_.size()) first_fits_.emplace_back();
+    FirstFit& fit = first_fits_[order];
+    if (!fit.is_complete && fit.bytes <= capacity) fit = first_fit(order, {}, capacity);
+    if (fit.bytes <= capacity) return fit.offsets;
   }
-  return bounded_search(buffers_, *overlaps_, capacity, most_visits);
+  return bounded_search(buffers_, *overlaps_, capacity, std::min(left, most.of_search));
 }
 
 std::optional<std::vector<int64_t>> BufferPlacement::around(std::span<const int64_t> held, int64_t capacity) {
   if (!overlaps_ && !find_overlaps()) return std::nullopt;
   for (size_t order = 0; order < kOrders.size(); ++order) {
-    FirstFit fit = first_fit(order, held);
+    FirstFit fit = first_fit(order, held, capacity);
     if (fit.bytes <= capacity) return std::move(fit.offsets);
   }
   return std::nullopt;

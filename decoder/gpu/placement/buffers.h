@@ -25,20 +25,25 @@ class BufferPlacement {
  public:
   explicit BufferPlacement(std::span<const Buffer> buffers) : buffers_(buffers) {}
 
+  /// Numbers of visits of buffers. A CPU core makes about 200 million a second.
+  struct Visits {
+    int64_t all = 0, of_search = 0;
+  };
   /// Offsets within `capacity`. Places buffers by first fit in a few orders, then searches
-  /// (bounded_search()). Empty if nothing is found within `most_visits` visits of buffers; a CPU core makes
-  /// about 200 million a second. Deterministic and independent of earlier calls.
-  std::optional<std::vector<int64_t>> in(int64_t capacity, int64_t most_visits);
+  /// (bounded_search()). Empty if nothing is found within `most` visits. Deterministic and independent of
+  /// earlier calls.
+  std::optional<std::vector<int64_t>> in(int64_t capacity, const Visits& most);
   /// Offsets with the first buffers fixed at `held`. Uses only first fit.
   std::optional<std::vector<int64_t>> around(std::span<const int64_t> held, int64_t capacity);
 
  private:
   struct FirstFit {
     int64_t bytes = 0;
+    bool is_complete = false;  ///< otherwise `bytes` is a lower bound
     std::vector<int64_t> offsets;
   };
   bool find_overlaps();
-  FirstFit first_fit(size_t order, std::span<const int64_t> held) const;
+  FirstFit first_fit(size_t order, std::span<const int64_t> held, int64_t capacity) const;
 
   std::span<const Buffer> buffers_;
   std::optional<Overlaps> overlaps_;

@@ -37,7 +37,7 @@ struct Seen {
 
 void check_axis(const Graph& graph, const Pass& pass, Axis axis, const std::vector<Interval>& tiles,
                 const Extent& latent, Seen& seen) {
-  const TileClasses found = tile_classes(graph, pass, axis, tiles, latent);
+  const TileClasses found = tile_classes(measured_axes(graph, pass, axis, latent), tiles);
   REQUIRE(found.class_of.size() == tiles.size());
   std::vector<TileClass> classes;
   for (size_t i = 0; i < tiles.size(); ++i) {

@@ -231,7 +231,7 @@ TEST_CASE("by a profile a tile's step takes what it took alone, or what it misse
   // cache.
   CHECK(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes) ==
         Approx((34.0 / 32 + 2) * tensor / kCopied + 2 * positions * kPosition).epsilon(0.01));
-  const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes);
+  const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes, {});
   CHECK(shapes[0] == Approx(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes)));
   CHECK(shapes[0] < 0.5 * shapes[1]);
 }
