@@ -219,6 +219,25 @@ void ChartCursor::drawLine(QCPPainter* painter, double at, bool vertical) const 
   draw(from, along(area).second);
 }
 
+/// The place of the handle's grip: near the middle of its line, beside labels.
+QRectF ChartCursor::grip(double at) const {
+  const QRectF area = clipRect();
+  const QSizeF size = handle->vertical ? QSizeF(9, 22) : QSizeF(22, 9);
+  const auto place = [&](double share) {
+    QRectF rect({}, size);
+    rect.moveCenter(handle->vertical ? QPointF(at, area.top() + share * area.height())
+                                     : QPointF(area.left() + share * area.width(), at));
+    return rect;
+  };
+  for (const double share : {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8}) {
+    const QRectF rect = place(share);
+    if (std::none_of(marks->labels().begin(), marks->labels().end(),
+                     [&](const QRectF& label) { return label.intersects(rect); }))
+      return rect;
+  }
+  return place(0.5);
+}
+
 void ChartCursor::draw(QCPPainter* painter) {
   const QRect area = clipRect();
   const QFontMetricsF metrics(font_);
@@ -242,11 +261,8 @@ void ChartCursor::draw(QCPPainter* painter) {
   const QColor colour = colour_of(reports::ColourRole::limit, palette_);
   painter->setPen(QPen(colour, 2));
   drawLine(painter, at, handle->vertical);
-  const QPointF grip = handle->vertical ? QPointF(at, area.center().y()) : QPointF(area.center().x(), at);
   painter->setBrush(palette_.color(QPalette::Base));
-  const QSizeF grip_size = handle->vertical ? QSizeF(9, 22) : QSizeF(22, 9);
-  painter->drawRoundedRect(QRectF(grip - QPointF(grip_size.width() / 2, grip_size.height() / 2), grip_size),
-                           3, 3);
+  painter->drawRoundedRect(grip(at), 3, 3);
   if (handle->label.isEmpty()) return;
   const QSizeF size(metrics.horizontalAdvance(handle->label) + 2 * kPadding, metrics.height());
   const QPointF corner = handle->vertical ? QPointF(at + 7, area.bottom() - size.height() - 4)

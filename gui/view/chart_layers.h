@@ -95,6 +95,7 @@ class ChartCursor final : public ChartLayer {
 
  private:
   void drawLine(QCPPainter* painter, double at, bool vertical) const;
+  QRectF grip(double at) const;
 };
 
 }  // namespace headroom::gui

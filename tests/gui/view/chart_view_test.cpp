@@ -95,6 +95,24 @@ TEST_CASE("chart view: the cursor leaves out a label that it would cross") {
   CHECK(changed(area.bottom() - 2));
 }
 
+TEST_CASE("chart view: a handle's line and grip leave out a label in the middle") {
+  ChartView view;
+  reports::Chart chart = all_marks();
+  chart.notes = {{1.8, 190e6, "a label of some length"}};
+  view.setChart(chart);
+  show(view);
+  const QImage before = drawn(view);
+  const QCPAxis &x = *view.plot()->xAxis, &y = *view.plot()->yAxis;
+  // A label begins to the right of its point and above it.
+  const QRect label(static_cast<int>(x.coordToPixel(1.8)) + 8, static_cast<int>(y.coordToPixel(190e6)) - 14,
+                    80, 8);
+  REQUIRE(label.contains(static_cast<int>(x.coordToPixel(2)) + 2, label.center().y()));
+  view.setHandle(y.pixelToCoord(label.center().y()), false, {});
+  const QImage after = drawn(view);
+  CHECK(before.copy(label) == after.copy(label));
+  CHECK(before != after);
+}
+
 TEST_CASE("chart view: bytes are marked at powers of two, pixels at squares") {
   const auto labels = [](const reports::ChartAxis& axis, double begin, double end) {
     QVector<double> ticks;
