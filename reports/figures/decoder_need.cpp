@@ -5,6 +5,7 @@
 #include "decoder/operations/operation.h"
 #include "planner/explain/explain.h"
 #include "planner/explain/peak.h"
+#include "reports/figures/document.h"
 #include "reports/figures/history.h"
 
 namespace headroom::reports {
@@ -20,7 +21,7 @@ const planner::FrontierPoint* fastest_within(const DecoderNeed& need, int64_t by
 }
 
 std::string request_words(const Request& request) {
-  return request.model + " " + std::to_string(request.width_pixels) + "×" +
+  return model_title(request.model) + " " + std::to_string(request.width_pixels) + "×" +
          std::to_string(request.height_pixels) + " " + arithmetic_of(request) + " on " +
          name_of(request.device) +
          (request.frames > 1 ? ", " + std::to_string(request.frames) + " frames" : "") +
@@ -44,7 +45,7 @@ std::string class_mismatch(const DecoderNeed& need, const profiler::CodeStacks& 
                            const profiler::DeviceHistory& device) {
   const auto found = profiler::decoding_class(stacks, device);
   if (!found || found->name == need.class_name) return "";
-  return "The recording is of " + found->name + ", and " + need.request.model + " is of class " +
+  return "The recording is of " + found->name + ", and " + model_title(need.request.model) + " is of class " +
          need.class_name + ": choose a model of the recording's class to compare.";
 }
 
