@@ -109,6 +109,8 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
       } else if (!QFileInfo(request.plan).isFile()) {
         report(RunField::plan, tr("There is no such file."));
       }
+    } else if (request.limit.isEmpty()) {
+      report(RunField::limit, tr("Bytes such as 1.2GiB, or auto."));
     } else if (request.limit != QStringLiteral("auto")) {
       report(RunField::limit, complaint("limit", [&] { parse_bytes(request.limit.toStdString(), "limit"); }));
     }
@@ -122,10 +124,7 @@ std::vector<RunProblem> RunCheck::problems(const RunRequest& request) {
 
   const QFileInfo output(request.output);
   const QStringList suffixes = output_suffixes_of(request.kind);
-  if (request.output.isEmpty()) {
-    report(RunField::output,
-           tr("Expected a file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
-  } else if (!suffixes.contains(QLatin1Char('.') + output.suffix().toLower())) {
+  if (!suffixes.contains(QLatin1Char('.') + output.suffix().toLower())) {
     report(RunField::output,
            tr("A file in one of these formats: %1.").arg(suffixes.join(QStringLiteral(", "))));
   } else if (!output.dir().exists()) {

@@ -1692,8 +1692,8 @@
         <translation>应为 .npy、.safetensors、.pt 或 .latent 文件。</translation>
     </message>
     <message>
-        <source>Expected a file in one of these formats: %1.</source>
-        <translation>写到哪里：以下格式之一的文件：%1。</translation>
+        <source>Bytes such as 1.2GiB, or auto.</source>
+        <translation>字节数，如 1.2GiB，或 auto。</translation>
     </message>
 </context>
 <context>

@@ -107,7 +107,8 @@ TEST_CASE("run page: before the first run it says what the form lacks") {
   CHECK(missing->isVisible());
   CHECK_THAT(missing->text().toStdString(), Catch::StartsWith("A run needs these inputs:") &&
                                                 Catch::Contains("\nLatent: ") &&
-                                                Catch::Contains("\nOutput: "));
+                                                Catch::Contains("\nLimit: Bytes such as 1.2GiB") &&
+                                                Catch::Contains("\nOutput: A file in one of"));
   CHECK_FALSE(page.findChild<QProgressBar*>("progress")->isVisible());
   const Ready ready;
   const auto* there = ready.page.findChild<QLabel*>("missing");
