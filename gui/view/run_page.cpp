@@ -129,6 +129,7 @@ QWidget* RunPage::buildInputs() {
   column->addWidget(scroll, 1);
   auto* buttons = new QHBoxLayout;
   start_ = new QPushButton(tr("&Start"), side);
+  make_primary(*start_);
   start_->setObjectName(QStringLiteral("start"));
   cancel_ = new QPushButton(tr("&Cancel"), side);
   cancel_->setObjectName(QStringLiteral("cancel"));
