@@ -1,4 +1,4 @@
-// Runs twice: on the emulated GPU, which also detects hazards, and on a real one.
+// Runs on the emulated GPU, which also detects hazards, on a real one, and by PyTorch's executor.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -56,6 +56,9 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
   Seen seen;
   if (!gpu) return seen;
   seen.device = gpu->kind();
+  // PyTorch's executor shares plans and interpreter with the other devices, whose tests draw all.
+  const bool by_torch = seen.device == DeviceKind::torch;
+  if (by_torch) seeds = (seeds + 2) / 3;
   int64_t transfers = 0, in_micro_batches = 0, staged = 0, attended = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(seed);
@@ -83,7 +86,7 @@ Seen check_drawn_plans(uint64_t seeds, int64_t most_frames, const Draw& draw) {
                      ? 1
                      : 0;
   }
-  if (test::kSanitized) return seen;  // a subset of plans may lack some features
+  if (test::kSanitized || by_torch) return seen;  // a subset of plans may lack some features
   CHECK(transfers > 0);
   CHECK(staged >= attended / 10);
   CHECK(in_micro_batches > 0);

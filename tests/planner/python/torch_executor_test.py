@@ -20,8 +20,8 @@ from headroom_vae.latents import request_of
 from headroom_vae.module import ModuleDecoder
 from headroom_vae.torch_executor import TorchDecoder, attention, memory
 
-PLANS = int(os.environ.get("HEADROOM_DRAWN_PLANS", "3"))
-"""Plans of each family, with the limits drawn between the smallest and the fastest."""
+PLANS = int(os.environ.get("HEADROOM_DRAWN_PLANS", "2"))
+"""Plans of each family: the smallest, the fastest, and others with limits drawn between them."""
 
 TABLE = os.environ.get("HEADROOM_PRINT_TABLE")
 """Print the largest error, and the allocated over the planned peak, of each family's plans."""
@@ -36,21 +36,21 @@ SMALL_CHUNK = 256 << 10
 DECODES = {
     "AutoencoderKL": (tiny.kl, (2, 18, 14)),
     "AsymmetricAutoencoderKL": (tiny.asymmetric, (1, 18, 14)),
-    "AutoencoderKLFlux2": (tiny.flux2, (1, 18, 14)),
+    "AutoencoderKLFlux2": (tiny.flux2, (1, 10, 7)),
     "AutoencoderTiny": (tiny.autoencoder_tiny, (1, 18, 14)),
     "AutoencoderDC": (tiny.dc, (1, 10, 12)),
     "AutoencoderKLHunyuanImage": (tiny.hunyuan_image, (1, 10, 12)),
     "AutoencoderKLHunyuanImageRefiner": (tiny.hunyuan_image_refiner, (1, 2, 8, 10)),
-    "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (1, 3, 10, 12)),
+    "AutoencoderKLHunyuanVideo": (tiny.hunyuan_video, (1, 3, 6, 7)),
     "AutoencoderKLHunyuanVideo15": (tiny.hunyuan_video_15, (1, 3, 8, 10)),
     "AutoencoderKLLTX2Video": (tiny.ltx2_video, (1, 3, 8, 10)),
     "AutoencoderKLLTXVideo": (tiny.ltx_video, (1, 3, 8, 10)),
     "AutoencoderKLQwenImage": (tiny.qwen, (1, 3, 8, 10)),
     "AutoencoderKLQwenImage21": (tiny.qwen21, (1, 1, 8, 10)),
-    "AutoencoderKLCogVideoX": (tiny.cogvideox, (1, 5, 8, 10)),
+    "AutoencoderKLCogVideoX": (tiny.cogvideox, (1, 5, 4, 5)),
     "AutoencoderKLTemporalDecoder": (tiny.temporal_decoder, (2, 3, 8, 10)),
-    "AutoencoderKLWan": (tiny.wan, (1, 3, 8, 10)),
-    "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 8, 10)),
+    "AutoencoderKLWan": (tiny.wan, (1, 3, 4, 5)),
+    "AutoencoderKLWan with patches": (tiny.wan22, (1, 3, 4, 5)),
 }
 ENCODES = {
     "AutoencoderKL": (tiny.kl, (1, 3, 136, 104)),
@@ -156,7 +156,7 @@ class TorchExecutor(tiny.Case):
 
     def test_16_bits_are_as_close_as_diffusers(self):
         for dtype in (torch.bfloat16, torch.float16):
-            vae, z = tiny.kl(), tiny.latent(1, 4, 16, 12)
+            vae, z = tiny.kl(), tiny.latent(1, 4, 8, 6)
             precise = vae.decode(z.to(dtype).float()).sample
             vae, z = vae.to(dtype), z.to(dtype)
             theirs = vae.decode(z).sample
@@ -174,7 +174,7 @@ class TorchExecutor(tiny.Case):
             self.assertLessEqual(peak, run["predicted_peak_bytes"])
 
     def test_kept_tensors_in_host_memory(self):
-        vae, z = tiny.kl(mid_block_add_attention=False), tiny.latent(1, 4, 256, 192)
+        vae, z = tiny.kl(mid_block_add_attention=False), tiny.latent(1, 4, 240, 160)
         theirs = vae.decode(z).sample
         without, beside = PlannedDecodes(vae, z), PlannedDecodes(vae, z, host_limit_bytes=1 << 30)
         self.assertLess(beside.smallest, without.smallest)
