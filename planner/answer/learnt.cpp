@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr int64_t kMostFileBytes = int64_t{1} << 20;
-constexpr size_t kMostGroups = 64;  ///< groups that the file keeps
+constexpr size_t kMostGroups = 16;  ///< groups that the file keeps; each decode reads and writes them in 1 ms
 constexpr size_t kMostRatios = 5;   ///< decodes that a group keeps, the last ones
 /// Shorter decodes measure the start of threads and kernels.
 constexpr double kLeastSeconds = 0.01;

@@ -54,13 +54,17 @@ void use_loops(const NamedLoops& loops) {
 namespace headroom {
 
 std::string processor_name() {
-  TextReader in(text_of_system_file("/proc/cpuinfo").value_or(""));
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  }
-  return "CPU";
+  // Read once: each decode asks, and the file has a section for each processor.
+  static const std::string name = [] {
+    TextReader in(text_of_system_file("/proc/cpuinfo").value_or(""));
+    std::string line;
+    while (std::getline(in, line)) {
+      if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+        return line.substr(line.find(": ") + 2);
+    }
+    return std::string("CPU");
+  }();
+  return name;
 }
 
 }  // namespace headroom
