@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/kernels.h"
+
+// Of AddressSanitizer's library; null without it.
+extern "C" {
+__attribute__((weak)) void __asan_poison_memory_region(const volatile void* begin, size_t bytes);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* begin, size_t bytes);
+}
 
 namespace headroom::gpu {
 namespace {
@@ -22,6 +29,53 @@ constexpr const char* kCalls[] = {
     "CheckFinite", "Checksum",    "Pack"};
 static_assert(std::size(kCalls) == std::variant_size_v<Call>);
 
+size_t rounded_bytes(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  return std::max(rounded, kAlignment);
+}
+
+/// Large blocks that were freed, for the next decodes. Each decode takes 40 MiB of staging, and the fresh
+/// pages would take longer than the decode of a small model.
+class SpareBlocks {
+ public:
+  SpareBlocks() { blocks_.reserve(kMost + 1); }  // hand_back() may not throw
+  std::byte* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                    [&](const Block& block) { return block.bytes == bytes; });
+    if (found == blocks_.end()) return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    std::byte* const begin = found->begin;
+    blocks_.erase(found);
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, bytes);
+    return begin;
+  }
+  void hand_back(std::byte* begin, size_t bytes) {
+    if (bytes < kLeastBytes) return std::free(begin);
+    const std::lock_guard lock(mutex_);
+    if (__asan_poison_memory_region) __asan_poison_memory_region(begin, bytes);
+    blocks_.push_back({begin, bytes});
+    if (blocks_.size() <= kMost) return;
+    if (__asan_unpoison_memory_region)
+      __asan_unpoison_memory_region(blocks_.front().begin, blocks_.front().bytes);
+    std::free(blocks_.front().begin);
+    blocks_.erase(blocks_.begin());
+  }
+
+ private:
+  static constexpr size_t kLeastBytes = size_t{4} << 20, kMost = 6;
+  struct Block {
+    std::byte* begin;
+    size_t bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Block> blocks_;
+};
+
+SpareBlocks& spare_blocks() {
+  static auto* const blocks = new SpareBlocks;  // outlives every emulated GPU
+  return *blocks;
+}
+
 AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64_t bytes) {
   const int64_t rounded = std::max<int64_t>(1, (bytes + kSegmentBytes - 1) / kSegmentBytes) * kSegmentBytes;
   return {what, reinterpret_cast<uintptr_t>(memory), rounded, 0};
@@ -30,11 +84,9 @@ AllocatorEvent segment(AllocatorEvent::What what, const std::byte* memory, int64
 }  // namespace
 
 std::byte* EmulatedGpu::take(int64_t bytes, bool on_device) {
-  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t rounded = rounded_bytes(bytes);
   const bool lent = lent_ && on_device;
-  auto* memory = lent
-                     ? lent_->reserve(bytes)
-                     : static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded, kAlignment)));
+  auto* memory = lent ? lent_->reserve(bytes) : spare_blocks().take(rounded);
   std::memset(memory, 0xff, lent ? static_cast<size_t>(bytes) : rounded);  // NaNs in every type
   memory_.push_back({memory, bytes, on_device});
   return memory;
@@ -61,9 +113,9 @@ std::shared_ptr<std::byte> EmulatedGpu::pin(int64_t bytes) {
   std::byte* const begin = take(bytes, false);
   pinned_.push_back(memory_.back());
   memory_.pop_back();
-  return {begin, [this](std::byte* memory) {
+  return {begin, [this, bytes](std::byte* memory) {
             std::erase_if(pinned_, [&](const Memory& each) { return each.begin == memory; });
-            std::free(memory);
+            spare_blocks().hand_back(memory, rounded_bytes(bytes));
           }};
 }
 
@@ -74,7 +126,7 @@ void EmulatedGpu::release() noexcept {
     if (lent_ && memory.on_device) {
       lent_->release();
     } else {
-      std::free(memory.begin);
+      spare_blocks().hand_back(memory.begin, rounded_bytes(memory.bytes));
     }
   }
   memory_.clear();

@@ -181,17 +181,25 @@ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
     return words;
   };
   const auto value = [](uint32_t word, uint32_t second) {
-    return double(to_float(T{static_cast<uint16_t>(word >> 16 * second)}));
+    return to_float(T{static_cast<uint16_t>(word >> 16 * second)});
   };
   const uint32_t group = own_lane() / 4, pair = own_lane() % 4;
-  for (uint32_t i = 0; i < 4; ++i) {
-    const uint32_t lower = i / 2, column = 2 * pair + i % 2;
-    double sum = 0;
-    for (uint32_t k = 0; k < 16; ++k) {
-      const uint32_t right = k / 8, holder = k % 8 / 2;
-      const Given row = of_lane(group * 4 + holder), other = of_lane(column * 4 + holder);
-      sum += value(row.a[2 * right + lower], k % 2) * value(other.b[right], k % 2);
+  // The values of two rows of a and of two columns of b. Each lane is read once: sanitizers check every read.
+  float rows[2][16], columns[2][16];
+  for (uint32_t holder = 0; holder < 4; ++holder) {
+    const Given row = of_lane(group * 4 + holder);
+    const Given of_column[2] = {of_lane(2 * pair * 4 + holder), of_lane((2 * pair + 1) * 4 + holder)};
+    for (uint32_t i = 0; i < 2; ++i) {
+      for (uint32_t at = 0; at < 4; ++at) {
+        const uint32_t right = at / 2, k = 8 * right + 2 * holder + at % 2;
+        rows[i][k] = value(row.a[2 * right + i], k % 2);
+        columns[i][k] = value(of_column[i].b[right], k % 2);
+      }
     }
+  }
+  for (uint32_t i = 0; i < 4; ++i) {
+    double sum = 0;
+    for (uint32_t k = 0; k < 16; ++k) sum += double(rows[i / 2][k]) * double(columns[i % 2][k]);
     d[i] = static_cast<float>(double(d[i]) + sum);
   }
 }

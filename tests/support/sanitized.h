@@ -15,4 +15,9 @@ inline constexpr bool kSanitized = false;
 /// Stride between seeds. Sanitizer builds run every eighth seed.
 inline constexpr uint64_t kSeedStep = kSanitized ? 8 : 1;
 
+/// True if the random cases had a feature more than `least` times. Sanitizer builds run too few cases to ask.
+inline bool often(int64_t count, int64_t least) {
+  return kSanitized || count > least;
+}
+
 }  // namespace headroom::test

@@ -31,8 +31,7 @@ void check_on_cpu(uint64_t seed, const Draw& draw) {
     kernels::use_loops(loops);
     const Array tiled = test::decode_tiled(decode, scratch).picture;
     if (!plain)
-      plain =
-          test::PlainDecode(decode.drawn.model, decode.latent_extent, seed).run(decode.latent, tiled.shape);
+      plain = test::plain_decode(decode.drawn.model, decode.latent_extent, seed, decode.latent, tiled.shape);
     CHECK(test::relative_error(tiled, *plain) <= test::kExact);
   }
   kernels::use_loops(fastest);
@@ -48,7 +47,7 @@ void check_on_gpu(uint64_t seed, gpu::Gpu& gpu, const Draw& draw) {
   const Plan plan = test::drawn_gpu_plan(drawn, random);
   const Array tiled = test::on_gpu(gpu, drawn.model, plan, drawn.latent, seed).picture;
   const Array plain =
-      test::PlainDecode(drawn.drawn.model, drawn.latent_extent, seed).run(drawn.latent, tiled.shape);
+      test::plain_decode(drawn.drawn.model, drawn.latent_extent, seed, drawn.latent, tiled.shape);
   const Dtype dtype = plan.request.dtype;
   CAPTURE(name_of(dtype));
   // Weights and tiles are rounded to 16 bits. copies_test.cpp finds kernels that round wrongly.
