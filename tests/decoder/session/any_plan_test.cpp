@@ -3,6 +3,7 @@
 #include "decoder/schedule/tiles.h"
 #include "tests/support/any_plan.h"
 #include "tests/support/causal_attention.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/tiny_dc.h"
 #include "tests/support/tiny_encoders.h"
 #include "tests/support/tiny_pictures.h"
@@ -49,7 +50,7 @@ template <typename Draw>
 Seen check_any_plan(uint64_t first_seed, uint64_t count, const DecodeStyle& style, const Draw& draw) {
   Seen seen;
   const test::Scratch scratch;
-  for (uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
+  for (uint64_t seed = first_seed; seed < first_seed + count; seed += test::kSeedStep) {
     DrawnDecode decode = test::draw_decode(seed, style, draw);
     const Extent& latent = decode.latent_extent;
     CAPTURE(seed, decode.drawn.text, latent.t, latent.y, latent.x, decode.request.batch,
@@ -62,9 +63,9 @@ Seen check_any_plan(uint64_t first_seed, uint64_t count, const DecodeStyle& styl
     seen.count(decode);
     seen.in_file += both.tiled.stats.scratch_written_bytes > 0 ? 1 : 0;
   }
-  CHECK(seen.columns > 5);
-  CHECK(seen.in_file > 3);
-  CHECK(seen.in_micro_batches > 3);
+  CHECK(test::often(seen.columns, 5));
+  CHECK(test::often(seen.in_file, 3));
+  CHECK(test::often(seen.in_micro_batches, 3));
   return seen;
 }
 
@@ -73,37 +74,37 @@ void check_any_plan_of_clips(uint64_t first_seed, uint64_t count, int64_t least_
   // A norm over few values has a deviation near 0, which amplifies rounding errors.
   const DecodeStyle style{.least_side = least_side, .most_side = 6, .most_batch = 2};
   const Seen seen = check_any_plan(first_seed, count, style, draw);
-  CHECK(seen.chunked > 10);
-  CHECK(seen.carried_frames > 10);
-  CHECK(seen.one_frame > 5);
-  CHECK(seen.staged >= seen.attended / 20);
-  CHECK(seen.pictures > 0);
+  CHECK(test::often(seen.chunked, 10));
+  CHECK(test::often(seen.carried_frames, 10));
+  CHECK(test::often(seen.one_frame, 5));
+  if (!test::kSanitized) CHECK(seen.staged >= seen.attended / 20);
+  CHECK(test::often(seen.pictures, 0));
 }
 
 TEST_CASE("any plan of an AutoencoderKL gives the pixels of its untiled decode, within its peak") {
   const Seen seen = check_any_plan(0, 120, {.most_side = 12}, test::random_config);
-  CHECK(seen.in_place > 10);
-  CHECK(seen.columns > 30);
-  CHECK(seen.one_row > 10);
-  CHECK(seen.in_file > 20);
-  CHECK(seen.staged > 3);
+  CHECK(test::often(seen.in_place, 10));
+  CHECK(test::often(seen.columns, 30));
+  CHECK(test::often(seen.one_row, 10));
+  CHECK(test::often(seen.in_file, 20));
+  CHECK(test::often(seen.staged, 3));
 }
 
 TEST_CASE("any plan of an AutoencoderDC gives the pixels of its untiled decode, within its peak") {
   const Seen seen = check_any_plan(3000, 60, {}, test::random_dc_config);
-  CHECK(seen.cut > 10);
-  CHECK(seen.went_on > 10);
+  CHECK(test::often(seen.cut, 10));
+  CHECK(test::often(seen.went_on, 10));
 }
 
 TEST_CASE("any plan of an AutoencoderTiny gives the pixels of its untiled decode, within its peak") {
   const Seen seen = check_any_plan(5000, 60, {}, test::random_autoencoder_tiny_config);
-  CHECK(seen.cut > 10);
-  CHECK(seen.went_on > 10);
+  CHECK(test::often(seen.cut, 10));
+  CHECK(test::often(seen.went_on, 10));
 }
 
 TEST_CASE("any plan of TAEF2's network gives the pixels of its untiled decode, within its peak") {
   const Seen seen = check_any_plan(5800, 40, {.least_side = 3}, test::random_taef2_config);
-  CHECK(seen.cut > 10);
+  CHECK(test::often(seen.cut, 10));
 }
 
 TEST_CASE(
@@ -222,7 +223,7 @@ TEST_CASE("any plan of LTX-2's encoder gives the values of its untiled encode, w
 
 TEST_CASE("in 16 bits what a plan keeps changes no bit, and fp32 is near") {
   const test::Scratch scratch;
-  for (uint64_t seed = 0; seed < 90; ++seed) {
+  for (uint64_t seed = 0; seed < 90; seed += test::kSeedStep) {
     const auto draw = [&](Random& random) -> test::DrawnModel {
       if (seed % 3 == 0) return test::random_config(random);
       if (seed % 3 == 1) return test::random_dc_config(random);
@@ -248,7 +249,7 @@ TEST_CASE("in 16 bits what a plan keeps changes no bit, and fp32 is near") {
 
 TEST_CASE("in 16 bits what a clip's decode or encode keeps changes no bit") {
   const test::Scratch scratch;
-  for (uint64_t seed = 7000; seed < 7024; ++seed) {
+  for (uint64_t seed = 7000; seed < 7024; seed += test::kSeedStep) {
     const auto draw = [&](Random& random) -> test::DrawnModel {
       if (seed % 3 == 0) return test::random_wan_22_encoder(random);
       return seed % 3 == 1 ? test::random_wan_config(random) : test::random_causal_config(random);

@@ -7,6 +7,7 @@
 #include "decoder/weights/weight_files.h"
 #include "tests/support/decoding.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom {
 namespace {
@@ -45,9 +46,11 @@ TEST_CASE("decodes are those of diffusers, untiled and by a random plan") {
     if (any_frames.decodes_clips && request.frames == 1) models.push_back(for_frames(any_frames, 1));
     for (const Model& model : models) {
       CAPTURE(model.decodes_clips);
-      const Array untiled =
-          test::decode_to_memory(model, untiled_plan(model, request), weights, latent).picture;
-      CHECK(test::relative_error(untiled, expected) <= 1e-4);
+      if (!test::kSanitized) {  // any_plan_test.cpp decodes every class untiled
+        const Array untiled =
+            test::decode_to_memory(model, untiled_plan(model, request), weights, latent).picture;
+        CHECK(test::relative_error(untiled, expected) <= 1e-4);
+      }
       const uint64_t seed = 77;
       CAPTURE(seed);
       test::Random random(seed);

@@ -11,6 +11,7 @@
 #include "decoder/gpu/placement/memory_requests.h"
 #include "tests/decoder/gpu/placement/check_places.h"
 #include "tests/support/random.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom {
 namespace {
@@ -221,7 +222,7 @@ MemoryRequests drawn_passes(test::Random& random) {
 
 TEST_CASE("nothing overlaps, moved or not, and whoever allows what a placement takes finds no larger one") {
   int64_t moves = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 60; seed += test::kSeedStep) {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests =
@@ -242,7 +243,7 @@ TEST_CASE("nothing overlaps, moved or not, and whoever allows what a placement t
       CHECK(again.moves == found.moves);
     }
   }
-  CHECK(moves > 50);
+  if (!test::kSanitized) CHECK(moves > 50);
 }
 
 TEST_CASE("a decode takes less where passes want blocks elsewhere") {
@@ -333,7 +334,7 @@ int64_t least_bytes(const MemoryRequests& requests) {
 }
 
 TEST_CASE("of few requests the best placement is found") {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < 150; seed += test::kSeedStep) {
     CAPTURE(seed);
     test::Random random(seed);
     const MemoryRequests requests = drawn_requests(random, random.integer(2, 8));

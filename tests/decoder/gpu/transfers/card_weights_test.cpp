@@ -1,5 +1,6 @@
 #include "decoder/gpu/transfers/card_weights.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "decoder/weights/random_weights.h"
 #include "tests/emulated_gpu/emulated_gpu.h"
 #include "tests/support/random.h"
+#include "tests/support/sanitized.h"
 
 namespace headroom {
 namespace {
@@ -75,11 +77,14 @@ std::vector<std::byte> packed_by_host(gpu::Gpu& gpu, const Graph& graph, Dtype d
 
 TEST_CASE("weights that a GPU packs have the bits of those that the host packs") {
   int64_t packed_on_card = 0, folded_on_host = 0;
+  uint64_t number = 0;
   for (const std::string& folder : models()) {
     const Model model = resolve_model(folder);
-    uint64_t seed = 0;
-    for (const Dtype stored : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
-      const Dtype dtype = std::array{Dtype::fp32, Dtype::bf16, Dtype::fp16}[++seed % 3];
+    ++number;
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      if (test::kSanitized && seed != 1 + number % 3) continue;
+      constexpr std::array kDtypes{Dtype::fp32, Dtype::bf16, Dtype::fp16};
+      const Dtype stored = kDtypes[seed - 1], dtype = kDtypes[seed % 3];
       CAPTURE(folder, name_of(stored), name_of(dtype));
       EmulatedGpu gpu;
       const OnCard there(gpu, model.graph, stored, seed);
@@ -107,7 +112,7 @@ TEST_CASE("weights that a GPU packs have the bits of those that the host packs")
       CHECK(std::memcmp(memory.get(), expected.data(), expected.size()) == 0);
     }
   }
-  CHECK(packed_on_card > 1000);
+  CHECK(test::often(packed_on_card, 1000));
   CHECK(folded_on_host > 0);
 }
 
