@@ -254,7 +254,7 @@ class HeadroomVAEDecode:
         if device != "cpu":
             _make_room(vae, decoder, size, limit, {"device": device, **options})
         picture = torch.zeros(shape, dtype=vae.vae_dtype)
-        with _running("VAE Decode (Headroom)", decoder, size[1], gib, functools.partial(preview_of, vae, z, picture)) as progress:
+        with _running("VAE Decode (Headroom)", decoder, size[1], gib, functools.partial(preview_of, vae, z.cpu(), picture)) as progress:
             decoder.decode(z, limit=limit, device=device, dtype=vae.vae_dtype, progress=progress, out=picture, **options)
         remark = f"; decoded {known.clip_remark}" if size[1] > 1 and known.clip_remark else ""
         return image_of(vae, picture), f"{decoder.last}{remark}"

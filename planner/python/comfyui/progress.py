@@ -61,7 +61,7 @@ def preview_of(vae: Any, latent: Any, picture: Any, side: int) -> Any:
     """A small copy of the picture as it is now, in PIL's format. For a clip, of the last frame that has rows.
 
     Pixels that are not done are zeros in `picture`. The preview shows colours there that are estimated from the decoder's `latent`. None before
-    there is enough for that."""
+    there is enough for that. Both tensors are on the CPU."""
     from PIL import Image
 
     part, latent = picture[:1], latent[:1]
@@ -86,7 +86,7 @@ def _completed(image: Any, done: Any, latent: Any) -> Any:
     from torch.nn.functional import interpolate
 
     step = -(-max(latent.shape[-2:]) // LATENT_SIDE)
-    channels = latent[0, :, ::step, ::step].float().cpu()
+    channels = latent[0, :, ::step, ::step].float()
     size, channels = channels.shape[1:], channels.flatten(1)
     known = interpolate(done[None].float(), size).flatten() > 0
     if not known.any():
