@@ -113,7 +113,9 @@ TEST_CASE(
 }
 
 TEST_CASE("on a GPU many clips in drawn blocks equal the whole clips", "[long]") {
-  check_drawn_classes(1, 12);
+  const std::unique_ptr<gpu::Gpu> gpu = test::decoding_gpu();
+  const bool emulated = gpu && gpu->device() == "emulated GPU";  // each takes it 25 seconds
+  check_drawn_classes(1, emulated ? 3 : 12);
 }
 
 /// A stream of a small Wan on the GPU, and a clip of it.

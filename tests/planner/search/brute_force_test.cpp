@@ -101,7 +101,7 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
   const uint64_t hundred = GENERATE(range(uint64_t{0}, uint64_t{48}, test::kCaseStep));
   const Style style = style_of(hundred);
   int tried = 0;
-  const uint64_t count = style.large ? 30 : 100;
+  const uint64_t count = (style.large ? 30 : 100) / test::kCaseStep;
   for (uint64_t seed = hundred * 100; seed < hundred * 100 + count; ++seed) {
     CAPTURE(seed);
     const Drawn d = draw(seed, style);
@@ -126,7 +126,7 @@ TEST_CASE("the planner finds what trying every plan of the stated space finds") 
       REQUIRE(found->peak_bytes <= limit);
     }
   }
-  CHECK(tried >= (style.large ? 10 : 50));
+  CHECK(tried >= (style.large ? 10 : 50) / int(test::kCaseStep));
 }
 
 /// Every configuration that the options allow, according to docs/planning.md.
