@@ -188,7 +188,7 @@ std::string why_no_stream(const Model& model) {
   bool reads_ahead = false;
   std::string by_frame;
   for (const Op& op : model.graph.ops()) {
-    const std::string why = why_not(op);
+    std::string why = why_not(op);
     if (!why.empty()) return why;
     reads_ahead = reads_ahead || reach(op).after.t > 0;
     if (op.kind == OpKind::statistics) by_frame = op.name;

@@ -247,6 +247,7 @@ std::vector<LiveStack> live_stacks(const DeviceHistory& device, size_t moment) {
     sum.first = std::min<size_t>(sum.first, one->begin);
   }
   std::vector<LiveStack> stacks;
+  stacks.reserve(sums.size());
   for (const auto& [key, sum] : sums) stacks.push_back(sum);
   std::sort(stacks.begin(), stacks.end(), [](const LiveStack& a, const LiveStack& b) {
     return std::tie(b.bytes, a.first, a.stack) < std::tie(a.bytes, b.first, b.stack);
