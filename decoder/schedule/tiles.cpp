@@ -171,8 +171,7 @@ TileClasses tile_classes(std::span<const TileAxis> steps, std::span<const Interv
   tile.made.resize(steps.size());
   tile.present.resize(steps.size());
   TileClasses classes;
-  constexpr size_t kUsual = 4;
-  classes.classes.reserve(kUsual);
+  classes.classes.reserve(4);  // few passes have more
   classes.class_of.reserve(tiles.size());
   for (const Interval& grid : tiles) {
     const bool is_inner = inner.grid.contains(grid);

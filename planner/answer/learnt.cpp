@@ -20,8 +20,9 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr int64_t kMostFileBytes = int64_t{1} << 20;
-constexpr size_t kMostGroups = 16;  ///< groups that the file keeps; each decode reads and writes them in 1 ms
-constexpr size_t kMostRatios = 5;   ///< decodes that a group keeps, the last ones
+constexpr size_t kMostGroups = 16;      ///< that the file keeps, since each decode reads and writes them
+constexpr size_t kMostGroupsRead = 64;  ///< files of earlier programs have more
+constexpr size_t kMostRatios = 5;       ///< decodes that a group keeps, the last ones
 /// Shorter decodes measure the start of threads and kernels.
 constexpr double kLeastSeconds = 0.01;
 /// Ratios beyond these come from a broken clock or a suspended machine.
@@ -59,7 +60,7 @@ std::vector<Group> read_groups(const std::filesystem::path& file) {
   const JsonFields fields(document, file.string());
   fields["version"].integer(kVersion, kVersion);
   std::vector<Group> groups;
-  for (size_t i = 0; i < fields["groups"].size(kMostGroups); ++i) {
+  for (size_t i = 0; i < fields["groups"].size(kMostGroupsRead); ++i) {
     const JsonFields each = fields["groups"][i];
     Group& group =
         groups.emplace_back(Group{each["machine"].text(), each["device"].text(), each["kind"].text(),
@@ -132,7 +133,8 @@ void note(const std::filesystem::path& file, const Plan& plan, const RunStats& m
   }
   if (group.ratios.size() == kMostRatios) group.ratios.erase(group.ratios.begin());
   group.ratios.push_back(ratio);
-  if (groups.size() == kMostGroups) groups.erase(groups.begin());
+  if (groups.size() >= kMostGroups)
+    groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(kMostGroups - 1));
   groups.push_back(std::move(group));
   write_groups(file, groups);
 }

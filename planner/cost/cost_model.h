@@ -71,7 +71,7 @@ class CostModel {
   static double sweep_seconds(double compute, const Transfers& transfers, size_t bands);
   /// pass_seconds() for tiles of `frames` frames and each combination of height and width. Widths vary
   /// fastest in the result. Uses the pass's convolution algorithms. Combinations that `wanted` excludes may
-  /// have any value; empty: all are wanted.
+  /// be left out, as infinity; empty: all are wanted.
   std::vector<double> shape_seconds(const Pass& pass, int64_t frames, const std::vector<int64_t>& heights,
                                     const std::vector<int64_t>& widths, const Sizes& sizes,
                                     const std::vector<bool>& wanted = {}) const;

@@ -69,9 +69,7 @@ TileChain::TileChain(const Graph& graph, const Pass& pass, const GpuTimes& times
 }
 
 void TileChain::find_missed() {
-  // Infinitely many bytes ago: no step has touched it.
-  constexpr double kNever = -std::numeric_limits<double>::infinity();
-  std::fill(places_.begin(), places_.end(), Place{kNever, kNever, false});
+  std::fill(places_.begin(), places_.end(), Place{});
   const double share = card_.l2_share_bytes;
   double moved = 0;
   for (size_t i = 0; i < links_.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -73,8 +74,10 @@ class TileChain {
   };
   /// A tensor in memory: the tile of a step, or a kept tensor.
   struct Place {
-    double begin = 0, end = 0;  ///< bytes moved in the tile when the last step to touch it began, and ended
-    bool missed = false;        ///< a reader did not find it
+    /// Bytes moved in the tile when the last step to touch it began, and ended. Infinitely long ago if no
+    /// step has touched it.
+    double begin = -std::numeric_limits<double>::infinity(), end = begin;
+    bool missed = false;  ///< a reader did not find it
 
     void touch(double step_begin, double step_end) {
       begin = step_begin;

@@ -100,7 +100,7 @@ std::string run_stream(const StreamOptions& options, Notes& notes) {
   const std::shared_ptr<Streams> streams = streams_of(planned, gpu, weights);
   const std::unique_ptr<OpenStream> stream = streams->open(planned.plan);
   FramesOut out(*stream, options.frame_rate);
-  const std::function<ParameterSource()> source = [&]() -> ParameterSource { return weights; };
+  const std::function<ParameterSource()> source = [&] { return ParameterSource(weights); };
   std::optional<AskedScale> scale;  // the first block decides
   for (; shape; shape = blocks.next_shape()) {
     if ((*shape)[kFrames] > expected[kFrames])

@@ -27,7 +27,8 @@ class BufferPlacement {
 
   /// Numbers of visits of buffers. A CPU core makes about 200 million a second.
   struct Visits {
-    int64_t all = 0, of_search = 0;
+    int64_t all = 0;        ///< by first fits and the search together
+    int64_t of_search = 0;  ///< by bounded_search() alone
   };
   /// Offsets within `capacity`. Places buffers by first fit in a few orders, then searches
   /// (bounded_search()). Empty if nothing is found within `most` visits. Deterministic and independent of

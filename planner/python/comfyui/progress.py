@@ -68,7 +68,7 @@ def preview_of(vae: Any, latent: Any, picture: Any, side: int) -> Any:
     if part.dim() == 5:
         begun = part.flatten(3).any(dim=3).any(dim=1)[0].nonzero()  # frames
         frame = int(begun[-1]) if len(begun) else 0
-        latent = latent[:, :, frame * latent.shape[2] // part.shape[2]]
+        latent = latent[:, :, _latent_frame(frame, part.shape[2], latent.shape[2])]
         part = part[:, :, frame : frame + 1]
     step = -(-max(part.shape[-2:]) // side)
     small = part[..., ::step, ::step].clone()
@@ -77,6 +77,13 @@ def preview_of(vae: Any, latent: Any, picture: Any, side: int) -> Any:
         return None
     values = (image.clamp(0, 1) * 255).byte().numpy()
     return Image.fromarray(values[..., 0] if values.shape[-1] == 1 else values)
+
+
+def _latent_frame(frame: int, frames: int, latent_frames: int) -> int:
+    """The latent frame of a frame. If the clip has one frame more than a multiple of the others, the first latent frame makes the first frame alone."""
+    if latent_frames > 1 and (frames - 1) % (latent_frames - 1) == 0:
+        return -(-frame * (latent_frames - 1) // (frames - 1))
+    return frame * latent_frames // frames
 
 
 def _completed(image: Any, done: Any, latent: Any) -> Any:
@@ -95,7 +102,7 @@ def _completed(image: Any, done: Any, latent: Any) -> Any:
     shown = channels[:, known]
     covariance, cross = torch.cov(torch.cat([shown, colours]), correction=0)[: len(shown)].tensor_split([len(shown)], dim=1)
     whole = torch.cov(channels, correction=0).reshape(covariance.shape)
-    if covariance.trace() < LEAST_VARIANCE * whole.trace():
+    if not (colours.isfinite().all() and covariance.trace() >= LEAST_VARIANCE * whole.trace()):  # also false for NaN
         return None
     weights = torch.linalg.lstsq(covariance + DAMPING * whole, cross, driver="gelsd").solution
     estimated = weights.T @ (channels - shown.mean(1, keepdim=True)) + colours.mean(1, keepdim=True)

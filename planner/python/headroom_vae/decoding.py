@@ -90,8 +90,8 @@ class Handle:
 
         try:
             model = self.model.for_direction(direction)
-        except InputError as refused:
-            return _left_to_vae(direction, refused)
+        except InputError as refused:  # in the words of a config file
+            return _left_to_vae(direction, str(refused).removeprefix(f"{self.model.class_name}.config: "))
         partner = next(iter(self.running.values()), None)
         prover = Prover(model, self.known.foreign, None if partner is None else partner.prover)
         return Side(ModuleDecoder(vae, model, partner=partner, prover=prover))
@@ -164,7 +164,7 @@ class Handle:
         for direction, runs in self.running.items():
             try:
                 if not hasattr(type(vae), direction):
-                    raise Unsupported(f"{type(vae).__name__}: expected a module with the method {direction}")
+                    raise Unsupported(f"{type(vae).__name__} has no method {direction}")
                 self.sides[direction].entry = _entry_of(vae, ENTRIES[direction], self)
                 runs.require_parameters(runs is main and self.options.release, warn=runs is main, executor=self.options.executor)
             except (InputError, Unsupported) as refused:
@@ -361,7 +361,7 @@ class Handle:
                     gate.warn(message)
 
     def _warn_of_upcast(self) -> None:
-        """Warns if decodes on a GPU run in fp32 though the VAE has 16 bits. Two plans for a figure would take 0.3 s."""
+        """Warns if decodes on a GPU run in fp32 though the VAE has 16 bits. Gives no exact figures: these would need two plans (0.3 s)."""
         asked = dtype_name(dtype_in_use(self.vae))
         if self.options.dtype is not None or self.model.decoding_dtype(asked) == asked or device_of(self.vae) == "cpu":
             return
@@ -425,7 +425,7 @@ class Handle:
         return _rebuilt, (self.vae, self.known.config, self.model.class_name, self.known.foreign, self.options, self.owner)
 
 
-def _left_to_vae(direction: str, refused: Exception) -> Side:
+def _left_to_vae(direction: str, refused: Exception | str) -> Side:
     return Side(None, f"{direction}() is the VAE's own: {refused}")
 
 

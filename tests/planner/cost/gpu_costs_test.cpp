@@ -1,6 +1,7 @@
 #include "planner/cost/gpu_costs.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <numeric>
 
 #include "decoder/families/load_model.h"
@@ -234,6 +235,9 @@ TEST_CASE("by a profile a tile's step takes what it took alone, or what it misse
   const std::vector<double> shapes = costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes, {});
   CHECK(shapes[0] == Approx(costs.pass_seconds(chain.pass, {1, 32, 1024}, sizes)));
   CHECK(shapes[0] < 0.5 * shapes[1]);
+  const std::vector<double> second =
+      costs.shape_seconds(chain.pass, 1, {32, 1024}, {1024}, sizes, {false, true});
+  CHECK(second == std::vector{std::numeric_limits<double>::infinity(), shapes[1]});
 }
 
 TEST_CASE("launches bound a pass of small tiles") {

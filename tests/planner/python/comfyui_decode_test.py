@@ -279,13 +279,14 @@ class Decodes(unittest.TestCase):
         preview_of = sys.modules["headroom_nodes.progress"].preview_of
         made, z, picture = comfy_vae(small_vae()), torch.zeros(2, 4, 2, 10, 15), torch.zeros(2, 3, 3, 20, 30)
         self.assertIsNone(preview_of(made, z, picture, 15))
-        # The second frame is a linear map of the first latent frame: black left of white, and a row of red. Half of it is done.
-        z[0, 0, 0, :, 8:], z[0, 1, 0, ::3] = 2, 1
+        # The second frame is a linear map of the second latent frame: black left of white, and a row of red. Half of it is done.
+        z[0, 0, 1, :, 8:], z[0, 1, 1, ::3] = 2, 1
         frame = torch.full((3, 20, 30), -1.0)
         frame[:, :, 16:] = 0.9
         frame[0, torch.arange(20) % 6 < 2] += 0.5
         picture[0, :, 1, :10] = frame[:, :10]
         self.assertIsNone(preview_of(made, z.flip(3) * (torch.arange(10) > 4)[:, None], picture, 15))  # what is done is plain, the rest is not
+        self.assertIsNone(preview_of(made, z.where(z > 0, torch.nan), picture, 15))
         shown = preview_of(made, z, picture, 15)
         self.assertEqual(shown.size, (15, 10))
         for row in range(10):

@@ -46,6 +46,11 @@ TEST_CASE("buffers that can fill their memory without a gap are placed so, and a
     const auto offsets = BufferPlacement(buffers).in(kCapacity, {kVisits, kVisits});
     CHECK(BufferPlacement(buffers).in(kCapacity, {kVisits, kVisits}) == offsets);
     CHECK_FALSE(BufferPlacement(buffers).in(kCapacity - 1, {1000, 1000}).has_value());
+    BufferPlacement again(buffers);
+    for (const int64_t capacity : {kCapacity, 2 * kCapacity, kCapacity + kCapacity / 20, kCapacity}) {
+      const BufferPlacement::Visits few{1'000'000, 10'000};
+      CHECK(again.in(capacity, few) == BufferPlacement(buffers).in(capacity, few));
+    }
     REQUIRE(offsets.has_value());
     check(buffers, *offsets, kCapacity);
   }
