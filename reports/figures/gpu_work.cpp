@@ -263,10 +263,21 @@ void cut(std::vector<Listed>& all, double begin, double end) {
   }
 }
 
-/// True if a list, which has the first entries only, reaches to `end`.
+/// True if a list, which has the entries that began first, has all that began before `end`.
 template <typename Listed>
 bool reaches(const std::vector<Listed>& all, int64_t left_out, double end) {
-  return !all.empty() && (left_out == 0 || all.back().end_seconds >= end);
+  return !all.empty() && (left_out == 0 || all.back().begin_seconds >= end);
+}
+
+/// The range, enlarged to the ends of the passes that it cuts.
+std::pair<double, double> whole_passes(const std::vector<TraceInterval>& passes, double begin, double end) {
+  std::pair<double, double> range{begin, end};
+  for (const TraceInterval& pass : passes) {
+    if (pass.end_seconds <= begin || pass.begin_seconds >= end) continue;
+    range.first = std::min(range.first, pass.begin_seconds);
+    range.second = std::max(range.second, pass.end_seconds);
+  }
+  return range;
 }
 
 using StepKey = std::pair<int32_t, int32_t>;  ///< pass and step
@@ -284,8 +295,11 @@ void sum_steps(const std::vector<TraceInterval>& steps, std::map<StepKey, TraceS
 
 RecordedTrace within(const RecordedTrace& recorded, double begin_seconds, double end_seconds) {
   const double offset = recorded.trace.rank ? recorded.trace.rank->clock_offset_seconds : 0;
-  const double begin = begin_seconds - offset, end = end_seconds - offset;
+  double begin = begin_seconds - offset, end = end_seconds - offset;
   const Trace& whole = recorded.trace;
+  const bool cut_device = reaches(whole.activities, whole.activities_left_out, end);
+  if (!cut_device) std::tie(begin, end) = whole_passes(whole.passes, begin, end);
+  const bool cut_host = reaches(whole.steps, whole.steps_left_out, end);
   RecordedTrace part = recorded;
   for (TraceActivity& one : part.trace.activities) {
     const double lasts = one.end_seconds - one.begin_seconds;
@@ -293,6 +307,7 @@ RecordedTrace within(const RecordedTrace& recorded, double begin_seconds, double
     if (inside > 0 && inside < lasts) one.bytes = static_cast<int64_t>(double(one.bytes) * inside / lasts);
   }
   cut(part.trace.activities, begin, end);
+  if (cut_device) part.trace.activities_left_out = 0;
   cut(part.trace.passes, begin, end);
   cut(part.trace.steps, begin, end);
   std::map<StepKey, TraceStepSum> sums;
@@ -301,15 +316,14 @@ RecordedTrace within(const RecordedTrace& recorded, double begin_seconds, double
     sums[{one.pass, one.step}].device_seconds += one.end_seconds - one.begin_seconds;
   std::set<int32_t> passes;
   for (const TraceInterval& pass : part.trace.passes) passes.insert(pass.pass);
-  const bool cut_host = reaches(whole.steps, whole.steps_left_out, end);
-  const bool cut_device = reaches(whole.activities, whole.activities_left_out, end);
   part.trace.step_sums.clear();
   part.steps.clear();
   for (size_t i = 0; i < whole.step_sums.size(); ++i) {
     TraceStepSum sum = whole.step_sums[i];
-    if (!passes.contains(sum.pass)) continue;
-    const TraceStepSum& inside = sums[{sum.pass, sum.step}];
-    if (cut_host) std::tie(sum.calls, sum.seconds) = std::tie(inside.calls, inside.seconds);
+    const bool in_range = passes.contains(sum.pass);
+    if (!in_range && !cut_device) continue;
+    const TraceStepSum& inside = sums[{sum.pass, sum.step}];  // kernels may run after their pass
+    if (cut_host || !in_range) std::tie(sum.calls, sum.seconds) = std::tie(inside.calls, inside.seconds);
     if (cut_device) sum.device_seconds = inside.device_seconds;
     if (sum.seconds <= 0 && sum.device_seconds <= 0) continue;
     part.trace.step_sums.push_back(sum);

@@ -26,8 +26,9 @@ Table activities_table(const RecordedTrace& trace);
 Table streams_table(const RecordedTrace& trace);
 
 /// The part of a trace for these tables from `begin_seconds` to `end_seconds` of its timeline. Activities,
-/// passes and steps that begin or end outside count with their part inside. Where the trace's list of
-/// activities or of steps ends earlier, a pass counts with its whole sums.
+/// passes and steps that begin or end outside count with their part inside. If the trace's list of
+/// activities ends before the range, the range grows to whole passes, which count with their whole sums. If
+/// its list of steps ends before it, steps count with the host's whole time.
 RecordedTrace within(const RecordedTrace& trace, double begin_seconds, double end_seconds);
 
 /// All of these tables that have rows, in this order.

@@ -81,16 +81,44 @@ TEST_CASE("a GPU's work: a range of time cuts the passes, steps and activities a
   REQUIRE(activities.rows.size() == 3);
   CHECK(text(activities.rows[1], 0) == "host to device");
   CHECK(number(activities.rows[1], 5) == double(32 << 20));
+}
 
-  // Lists that end before the range cannot be cut: passes keep their whole sums.
-  trace.activities_left_out = trace.steps_left_out = 1;
-  trace.activities.resize(1);
-  const double end = 2 * test::kGpuPassSeconds;
-  const Table whole = gpu_passes_table(within(sample.recorded, 0, end)),
-              all = gpu_passes_table(sample.recorded);
-  REQUIRE(whole.rows.size() == 2);
-  CHECK(number(whole.rows[0], 3) == number(all.rows[0], 3));
-  CHECK(number(whole.rows[1], 3) == number(all.rows[1], 3));
+TEST_CASE("a GPU's work: passes count whole if the list of activities ends before a range") {
+  Sample sample;
+  Trace& trace = sample.recorded.trace;
+  const Table all = gpu_passes_table(sample.recorded);
+  trace.activities.resize(2);
+  trace.activities_left_out = 10;
+  trace.steps_left_out = 1;
+  const auto check_whole = [&](double begin, double end, size_t passes) {
+    const Table whole = gpu_passes_table(within(sample.recorded, begin, end));
+    REQUIRE(whole.rows.size() == passes);
+    for (size_t i = 0; i < passes; ++i) {
+      CHECK(number(whole.rows[i], 2) == number(all.rows[i], 2));
+      CHECK(number(whole.rows[i], 3) == number(all.rows[i], 3));
+    }
+  };
+  check_whole(0.125, 0.3125, 2);
+  check_whole(0.03125, 0.15625, 1);  // inside the last listed activity: a later one may begin in the range
+}
+
+TEST_CASE("a GPU's work: idle time at the end of a range counts if the list goes on behind it") {
+  const Sample sample;
+  REQUIRE(sample.recorded.trace.activities_left_out > 0);
+  const Table streams = streams_table(within(sample.recorded, 0, test::kGpuPassSeconds));
+  CHECK(number(streams.rows[0], 3) == Approx(0.15625 / test::kGpuPassSeconds));
+}
+
+TEST_CASE("a GPU's work: kernels that run after their pass count in its row") {
+  Sample sample;
+  sample.recorded.trace.passes[0].end_seconds = 0.125;
+  const RecordedTrace part = within(sample.recorded, 0.125, test::kGpuPassSeconds);
+  const Table passes = gpu_passes_table(part), steps = gpu_steps_table(part);
+  REQUIRE(passes.rows.size() == 1);
+  CHECK(number(passes.rows[0], 2) == 0);
+  CHECK(number(passes.rows[0], 3) == 0.0625 + 0.03125 + 0.03125);
+  REQUIRE(steps.rows.size() == 1);
+  CHECK(number(steps.rows[0], 4) == 0);
 }
 
 TEST_CASE("a GPU's work: micro-batches of a pass are put together") {
