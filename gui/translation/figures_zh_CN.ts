@@ -700,8 +700,12 @@
         <translation>采用该改动后有方案的最小上限，不低于您的上限。</translation>
     </message>
     <message>
-        <source>Other memory that the plan takes.</source>
-        <translation>方案占用的其他内存。</translation>
+        <source>Other memory that the plan takes, or if the change is not enough.</source>
+        <translation>方案占用的其他内存，或该改动仍不足够。</translation>
+    </message>
+    <message>
+        <source>note</source>
+        <translation>说明</translation>
     </message>
     <message>
         <source>above the best</source>

@@ -147,10 +147,6 @@
         <source>still above your limit</source>
         <translation>仍高于您的上限</translation>
     </message>
-    <message>
-        <source>takes %1 there</source>
-        <translation>在那里占用 %1</translation>
-    </message>
 </context>
 <context>
     <name>headroom::gui::BesideBox</name>
@@ -2295,6 +2291,14 @@ Written beside it: %1.</source>
 </context>
 <context>
     <name>headroom::gui::RemedyWords</name>
+    <message>
+        <source>takes %1 in host memory</source>
+        <translation>占用 %1 主机内存</translation>
+    </message>
+    <message>
+        <source>takes %1 in the scratch file</source>
+        <translation>在暂存文件中占用 %1</translation>
+    </message>
     <message>
         <source>Folder for a scratch file</source>
         <translation>暂存文件的文件夹</translation>

@@ -58,17 +58,16 @@ reports::Table remedies_table(const planner::WhyNot& why) {
                     .unit = reports::Unit::bytes,
                     .explanation = "The smallest limit from yours on that has a plan with the change."},
                    {.title = "time", .unit = reports::Unit::seconds, .explanation = "Predicted."},
-                   {.title = "cost", .is_text = true, .explanation = "Other memory that the plan takes."}};
+                   {.title = "note",
+                    .is_text = true,
+                    .explanation = "Other memory that the plan takes, or if the change is not enough."}};
   const auto cell = [](const auto& known) { return known ? reports::Cell(double(*known)) : reports::Cell(); };
   for (const planner::Remedy& remedy : why.remedies) {
     const bool fits = !remedy.smallest_limit_bytes;
-    const QString cost = !fits ? AnswerPanel::tr("still above your limit")
-                         : remedy.needs_bytes
-                             ? AnswerPanel::tr("takes %1 there").arg(bytes(*remedy.needs_bytes))
-                             : QString();
+    const QString note = fits ? RemedyWords::needs(remedy) : AnswerPanel::tr("still above your limit");
     table.rows.push_back({{RemedyWords::name(remedy.option).toStdString(),
                            double(remedy.smallest_limit_bytes.value_or(why.limit_bytes)),
-                           cell(remedy.seconds), cost.toStdString()},
+                           cell(remedy.seconds), note.toStdString()},
                           fits});
   }
   return table;

@@ -34,11 +34,17 @@ QLabel* wrapped(const QString& text, QWidget* parent) {
   return label;
 }
 
-/// The columns of one size, and those that all sizes share. All sizes at once would need a wide screen.
-reports::Table of_size(const reports::Table& all, const QString& size) {
+/// The columns of one size, and those that all sizes share. All sizes at once would need a wide screen. The
+/// groups may have the same name, and are equally large.
+reports::Table of_size(const reports::Table& all, int size, int sizes) {
+  const auto grouped =
+      std::ranges::count_if(all.columns, [](const reports::Column& column) { return !column.group.empty(); });
+  const auto first = std::ssize(all.columns) - grouped + size * (grouped / sizes);
   std::vector<size_t> shown;
-  for (size_t i = 0; i < all.columns.size(); ++i)
-    if (all.columns[i].group.empty() || figure_text(all.columns[i].group) == size) shown.push_back(i);
+  for (size_t i = 0; i < all.columns.size(); ++i) {
+    const auto place = static_cast<std::ptrdiff_t>(i) - first;
+    if (all.columns[i].group.empty() || (place >= 0 && place < grouped / sizes)) shown.push_back(i);
+  }
   reports::Table table{all.title, {}, {}};
   for (const size_t i : shown) {
     table.columns.push_back(all.columns[i]);
@@ -231,7 +237,7 @@ void LayersPage::showSize() {
     return;
   }
   const int chosen_row = layers_->chosenRow();
-  layers_->setTable(of_size(all_, sizes_->currentText()));
+  layers_->setTable(of_size(all_, sizes_->currentIndex(), sizes_->count()));
   if (chosen_row >= 0) goToRow(chosen_row);
   const auto at = static_cast<size_t>(sizes_->currentIndex());
   const auto note = [&](int64_t peak_bytes, const std::string& layer) {

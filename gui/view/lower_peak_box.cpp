@@ -265,6 +265,13 @@ QString RemedyWords::name(const std::string& option) {
   return QString::fromStdString(option);
 }
 
+QString RemedyWords::needs(const planner::Remedy& remedy) {
+  if (!remedy.needs_bytes) return {};
+  return (remedy.option.starts_with("--host-limit") ? tr("takes %1 in host memory")
+                                                    : tr("takes %1 in the scratch file"))
+      .arg(figure_text(reports::Unit::bytes, double(*remedy.needs_bytes)));
+}
+
 QString RemedyWords::speed(double seconds, double than_seconds) {
   constexpr double kSame = 0.005;
   const double more = than_seconds > 0 ? seconds / than_seconds - 1 : 0;

@@ -91,6 +91,8 @@ class RemedyWords {
   /// Name of a remedy. `option` is its command-line option: "--dtype bf16". Empty: only the limit gets
   /// smaller.
   static QString name(const std::string& option);
+  /// The other memory that a remedy takes: "takes 1.2 GiB in host memory". Empty if it takes none.
+  static QString needs(const planner::Remedy& remedy);
   /// How a plan's time compares with another's: "35 % faster", "4.9 % slower", "as fast".
   static QString speed(double seconds, double than_seconds);
 };

@@ -315,6 +315,7 @@ TEST_CASE("frontier page: where nothing fits, a table lists remedies, and a butt
   CHECK(std::get<std::string>(shown_row.cells[0]) == "Load weights pass by pass");
   CHECK(std::get<double>(shown_row.cells[1]) ==
         double(residency->smallest_limit_bytes.value_or(shown.limit())));
+  CHECK(remedies.table().columns[3].title == "note");
   CHECK(std::get<std::string>(shown_row.cells[3]) == "still above your limit");
   remedies.chooseRow(row);
   auto& use = shown.child<QPushButton>("use-remedy");

@@ -71,6 +71,22 @@ TEST_CASE("layers page: the table has the figures of the chosen size, and the fi
   CHECK(test::read_bytes(scratch / "layers.csv") == reports::to_csv(all));
 }
 
+TEST_CASE("layers page: two decodes of one size are told apart") {
+  profiler::EagerRecording recording = test::made_up_recording();
+  recording.decodes[1] = recording.decodes[0];
+  recording.decodes[1].layers[0].activation_bytes += 4;
+  const Scratch scratch;
+  const auto file = scratch.write("recording.json", profiler::test::to_json(recording).dump());
+  test::ShownPage<LayersPage> shown({QString::fromStdString(file.string())});
+  const auto& layers = *shown.page.layers();
+  for (size_t decode = 0; decode < 2; ++decode) {
+    shown.page.sizes()->setCurrentIndex(static_cast<int>(decode));
+    REQUIRE(layers.table().columns.size() == 2 + 4);
+    CHECK(std::get<double>(layers.table().rows[0].cells[2]) ==
+          double(recording.decodes[decode].layers[0].activation_bytes));
+  }
+}
+
 TEST_CASE("layers page: a layer is chosen by its full name") {
   Workspace workspace;
   LayersPage page(workspace);

@@ -69,6 +69,15 @@ TEST_CASE("what would lower the peak: faster and slower are told in percent") {
   CHECK(RemedyWords::speed(100.1, 100) == "as fast");
 }
 
+TEST_CASE("remedies name the memory that they take") {
+  const auto needs = [](const char* option, std::optional<int64_t> bytes) {
+    return RemedyWords::needs({.option = option, .meaning = "", .needs_bytes = bytes}).toStdString();
+  };
+  CHECK(needs("--host-limit 2GiB", 3 << 20) == "takes 3.0 MiB in host memory");
+  CHECK(needs("--scratch DIR", 3 << 20) == "takes 3.0 MiB in the scratch file");
+  CHECK(needs("--dtype bf16", {}).empty());
+}
+
 TEST_CASE("what would lower the peak: window, report and command line name the same plans") {
   const std::string plan = sample_files().file("plan.json").toStdString();
   const std::vector<NamedWay> ways = ways_of_command_line(plan);
