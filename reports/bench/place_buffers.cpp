@@ -64,7 +64,7 @@ int place_buffer_file(const std::vector<std::string>& args, std::ostream& out, s
     if (!parse_arguments(app, args, out)) return kDone;
     const std::vector<Buffer> buffers = read_buffers(file);
     const auto begin = std::chrono::steady_clock::now();
-    const auto offsets = BufferPlacement(buffers).in(capacity, {visits, visits});
+    const auto offsets = BufferPlacement(buffers).in(capacity, visits);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     if (!offsets)
       throw DoesNotFit(file + ": no placement in " + std::to_string(capacity) + " bytes was found; " +

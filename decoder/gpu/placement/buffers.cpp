@@ -179,17 +179,16 @@ BufferPlacement::FirstFit BufferPlacement::first_fit(size_t order, std::span<con
   return fit;
 }
 
-std::optional<std::vector<int64_t>> BufferPlacement::in(int64_t capacity, const Visits& most) {
+std::optional<std::vector<int64_t>> BufferPlacement::in(int64_t capacity, int64_t most_visits) {
   if (!overlaps_ && !find_overlaps()) return std::nullopt;
-  int64_t left = most.all;
-  for (size_t order = 0; order < kOrders.size(); ++order, left -= pairs_) {
-    if (left <= 0) return std::nullopt;
+  for (size_t order = 0; order < kOrders.size(); ++order, most_visits -= pairs_) {
+    if (most_visits <= 0) return std::nullopt;
     if (order == first_fits_.size()) first_fits_.emplace_back();
     FirstFit& fit = first_fits_[order];
     if (!fit.is_complete && fit.bytes <= capacity) fit = first_fit(order, {}, capacity);
     if (fit.bytes <= capacity) return fit.offsets;
   }
-  return bounded_search(buffers_, *overlaps_, capacity, std::min(left, most.of_search));
+  return bounded_search(buffers_, *overlaps_, capacity, most_visits);
 }
 
 std::optional<std::vector<int64_t>> BufferPlacement::around(std::span<const int64_t> held, int64_t capacity) {

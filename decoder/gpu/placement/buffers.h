@@ -25,15 +25,10 @@ class BufferPlacement {
  public:
   explicit BufferPlacement(std::span<const Buffer> buffers) : buffers_(buffers) {}
 
-  /// Numbers of visits of buffers. A CPU core makes about 200 million a second.
-  struct Visits {
-    int64_t all = 0;        ///< by first fits and the search together
-    int64_t of_search = 0;  ///< by bounded_search() alone
-  };
   /// Offsets within `capacity`. Places buffers by first fit in a few orders, then searches
-  /// (bounded_search()). Empty if nothing is found within `most` visits. Deterministic and independent of
-  /// earlier calls.
-  std::optional<std::vector<int64_t>> in(int64_t capacity, const Visits& most);
+  /// (bounded_search()). Empty if nothing is found within `most_visits` visits of buffers; a CPU core makes
+  /// about 200 million a second. Deterministic and independent of earlier calls.
+  std::optional<std::vector<int64_t>> in(int64_t capacity, int64_t most_visits);
   /// Offsets with the first buffers fixed at `held`. Uses only first fit.
   std::optional<std::vector<int64_t>> around(std::span<const int64_t> held, int64_t capacity);
 

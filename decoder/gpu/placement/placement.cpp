@@ -106,13 +106,9 @@ std::optional<std::vector<int64_t>> best_fit(const PassRequests& pass, std::span
 /// Slack over the peak of live bytes in the placements to try, from loose to tight.
 constexpr double kShares[] = {0.005, 0.002, 0.001, 0};
 
-using Visits = BufferPlacement::Visits;
-
-/// Search budgets: per pass, for all requests at once, and for all requests if nothing can move. In plans of
-/// SDXL, FLUX, Qwen-Image, Sana and HunyuanVideo, searches that succeeded took at most 3.8 million visits for
-/// a pass and less than 2 million for all requests at once.
-constexpr Visits kVisitsOfPass{20'000'000, 5'000'000}, kVisitsAtOnce{8'000'000, 2'500'000},
-    kVisitsWithoutMoves{60'000'000, 60'000'000};
+/// Search budgets (visits of BufferPlacement): per pass, for all requests at once, and for all requests if
+/// nothing can move.
+constexpr int64_t kVisitsOfPass = 20'000'000, kVisitsAtOnce = 8'000'000, kVisitsWithoutMoves = 60'000'000;
 
 /// Moves cost time. So a placement without moves is preferred if its slack is at most this share and the
 /// limit allows it.
@@ -127,7 +123,7 @@ int64_t within(int64_t live_bytes, double share) {
 class PlacementByPass {
  public:
   /// `all` must outlive it. `most_visits` is the search budget of a pass (BufferPlacement).
-  PlacementByPass(const RequestsByPass& all, size_t requests, const Visits& most_visits)
+  PlacementByPass(const RequestsByPass& all, size_t requests, int64_t most_visits)
       : all_(all), requests_(requests), most_visits_(most_visits) {
     for (const PassRequests& pass : all.passes) searches_.emplace_back(pass.buffers);
   }
@@ -215,7 +211,7 @@ class PlacementByPass {
 
   const RequestsByPass& all_;
   const size_t requests_;
-  const Visits most_visits_;
+  const int64_t most_visits_;
   std::vector<BufferPlacement> searches_;  ///< by pass
   int64_t bytes_ = 0;                      ///< of the reservation
   Offsets now_;                            ///< current offset by live request
