@@ -72,7 +72,7 @@ struct BandTile {
 /// Extent of the largest tile that a step makes, if grid tiles have this extent and start at its multiples.
 Extent largest_tile(const Graph& graph, const Pass& pass, const Step& step, const BandTile& tile,
                     const Sizes& sizes);
-/// The same for the step's tile_axes().
+/// The extent of the largest tile, from the tile_axes() of the step that makes it.
 Extent largest_tile(const Axes<TileAxis>& axes, const BandTile& tile);
 /// The extent of a pass's grid tiles. Tiles at the ends may be smaller.
 Extent longest_tile(const Pass& pass);

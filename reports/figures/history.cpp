@@ -264,7 +264,7 @@ std::vector<std::string> recognised_models(const MemoryHistory& history, const D
 }
 
 std::string likely_model(const MemoryHistory& history, const DeviceHistory& device) {
-  // Of models with equal layers, this one is the most common.
+  // A recording cannot tell models with equal layers apart, and SDXL is the most common of them.
   constexpr const char* kMostCommon = "sdxl";
   const std::vector<std::string> models = recognised_models(history, device);
   if (models.empty()) return "";

@@ -10,7 +10,7 @@
 #include "decoder/base/errors.h"
 #include "decoder/gpu/kernels/kernels.h"
 
-// Of AddressSanitizer's library; null without it.
+// These two functions belong to AddressSanitizer's library. They are null without it.
 extern "C" {
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void* begin, size_t bytes);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* begin, size_t bytes);

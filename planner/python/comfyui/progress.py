@@ -80,7 +80,7 @@ def preview_of(vae: Any, latent: Any, picture: Any, side: int) -> Any:
 
 
 def _latent_frame(frame: int, frames: int, latent_frames: int) -> int:
-    """The latent frame of a frame. If the clip has one frame more than a multiple of the others, the first latent frame makes the first frame alone."""
+    """The latent frame of a frame. In causal VAEs the first latent frame makes the first frame alone, and each later one makes equally many frames."""
     if latent_frames > 1 and (frames - 1) % (latent_frames - 1) == 0:
         return -(-frame * (latent_frames - 1) // (frames - 1))
     return frame * latent_frames // frames

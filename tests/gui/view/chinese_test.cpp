@@ -76,7 +76,7 @@ void add_widget(Texts& texts, const QString& page, const QWidget& widget) {
 const QList<QRegularExpression>& names() {
   static const QList<QRegularExpression> all = [] {
     QList<QRegularExpression> list{
-        // What libraries say.
+        // These messages come from libraries.
         QRegularExpression("\\S+ \\S+ fp32, limit [^,]*, peak .*"),
         QRegularExpression("\\bfp32, limit [^；。]* passes|\\S+ over \\S+"),
         QRegularExpression(
